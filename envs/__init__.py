@@ -1,0 +1,3 @@
+from envs.registry import make
+
+__all__ = ["make"]

@@ -1,0 +1,205 @@
+"""The rules that every game must keep, run on a real batch of it.
+
+`check(game_id)` plays random games and returns a report; a game that passes can be trained on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from envs.errors import GameContractError, GameError, IllegalActionError
+from envs.registry import make
+from envs.vector_game import Step, Turns, VectorGame
+
+NUM_ENVS = 16
+
+
+@dataclass
+class ConformanceReport:
+    """What was checked and what failed, by rule."""
+
+    game_id: str
+    passed: list[str] = field(default_factory=list)
+    failures: dict[str, str] = field(default_factory=dict)
+    episodes: int = 0
+    moves: int = 0
+
+    @property
+    def ok(self) -> bool:
+        return not self.failures
+
+    def raise_for_failures(self) -> None:
+        """Raises: GameContractError: naming every broken rule."""
+        if self.failures:
+            lines = "; ".join(f"{rule}: {why}" for rule, why in self.failures.items())
+            raise GameContractError(f"{self.game_id} breaks the game contract: {lines}")
+
+
+def check(game_id: str, *, episodes: int = 50, max_moves: int = 20_000, seed: int = 0) -> ConformanceReport:
+    """Plays `game_id` at random and checks the contract.
+
+    Args:
+      game_id: as for `envs.make`.
+      episodes: stop the random play after this many have ended.
+      max_moves: or after this many moves.
+      seed: of the games and the random play.
+    """
+    report = ConformanceReport(game_id)
+    rules: dict[str, Callable[[], None]] = {
+        "play": lambda: _check_play(game_id, report, episodes, max_moves, seed),
+        "seeding": lambda: _check_seeding(game_id, seed),
+        "reset isolation": lambda: _check_isolation(game_id, seed),
+        "illegal actions": lambda: _check_illegal(game_id, seed),
+    }
+    for rule, run in rules.items():
+        try:
+            run()
+        except (GameError, AssertionError) as error:
+            report.failures[rule] = str(error) or repr(error)
+        except Exception as error:  # a game may break in any way; the report is how its author learns
+            report.failures[rule] = f"{type(error).__name__}: {error}"
+        else:
+            report.passed.append(rule)
+    return report
+
+
+def random_actions(legal: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Draws a legal action uniformly for each row; legal bool [R, A] → [R]."""
+    return np.argmax(rng.random(legal.shape) * legal, axis=1)
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise GameContractError(message)
+
+
+def _check_turns(game: VectorGame, turns: Turns) -> None:
+    spec, rows = game.spec, len(turns.env)
+    shape = spec.seats[0].observation_space.shape
+    _require(rows > 0, "turns() has no row")
+    _require(turns.seat.shape == (rows,), f"seat has shape {turns.seat.shape}, expected ({rows},)")
+    _require(turns.obs.shape == (rows, *(shape or ())), f"obs has shape {turns.obs.shape}, expected {(rows, shape)}")
+    _require(
+        turns.obs.dtype == spec.observation_dtype,
+        f"obs is {turns.obs.dtype}, the space says {spec.observation_dtype}",
+    )
+    _require(bool(np.isfinite(turns.obs).all()), "obs holds NaN or infinity")
+    _require(
+        turns.legal.shape == (rows, spec.num_actions),
+        f"legal has shape {turns.legal.shape}, expected {(rows, spec.num_actions)}",
+    )
+    _require(turns.legal.dtype == np.bool_, f"legal is {turns.legal.dtype}, expected bool")
+    _require(bool(turns.legal.any(axis=1).all()), "a row has no legal action")
+    _require(bool(((turns.env >= 0) & (turns.env < game.num_envs)).all()), "env is out of range")
+    _require(bool(((turns.seat >= 0) & (turns.seat < spec.num_seats)).all()), "seat is out of range")
+    if spec.turn_based:
+        _require(len(np.unique(turns.env)) == rows, "a turn-based game asked two seats at once")
+
+
+def _check_step(game: VectorGame, step: Step) -> None:
+    spec, n = game.spec, game.num_envs
+    _require(step.rewards.shape == (n, spec.num_seats), f"rewards have shape {step.rewards.shape}")
+    _require(step.ended.shape == (n,) and step.ended.dtype == np.bool_, "ended is not bool [num_envs]")
+    _require(step.truncated.shape == (n,), "truncated is not [num_envs]")
+    _require(not bool((step.truncated & ~step.ended).any()), "truncated without ended")
+    _require(bool(np.isfinite(step.rewards).all()), "a reward is NaN or infinite")
+
+
+def _check_play(game_id: str, report: ConformanceReport, episodes: int, max_moves: int, seed: int) -> None:
+    game, rng = make(game_id, NUM_ENVS, seed), np.random.default_rng(seed)
+    spec = game.spec
+    totals = np.zeros((NUM_ENVS, spec.num_seats))
+    lengths = np.zeros(NUM_ENVS, np.int64)
+    low, high = spec.reward_range
+    while report.episodes < episodes and report.moves < max_moves:
+        turns = game.turns()
+        _check_turns(game, turns)
+        env = turns.env.copy()
+        step = game.step(random_actions(turns.legal, rng))
+        _check_step(game, step)
+        np.add.at(lengths, env, 1)
+        report.moves += len(env)
+        totals += step.rewards
+        for e in np.flatnonzero(step.ended):
+            where = f"episode {report.episodes} (seed {seed})"
+            _require(
+                bool(np.allclose(totals[e], step.returns[e], atol=1e-4)),
+                f"{where}: rewards sum to {totals[e].tolist()}, the outcome says {step.returns[e].tolist()}",
+            )
+            if spec.zero_sum:
+                _require(abs(float(totals[e].sum())) < 1e-4, f"{where}: returns {totals[e].tolist()} do not sum to 0")
+            _require(
+                bool(((totals[e] >= low - 1e-4) & (totals[e] <= high + 1e-4)).all()),
+                f"{where}: returns {totals[e].tolist()} leave {spec.reward_range}",
+            )
+            _require(
+                lengths[e] <= spec.max_length, f"{where}: {lengths[e]} moves, max_length says {spec.max_length}"
+            )
+            report.episodes += 1
+        totals[step.ended] = 0.0
+        lengths[step.ended] = 0
+
+
+def _transcript(game: VectorGame, seed: int, steps: int) -> list[npt.NDArray[np.generic]]:
+    rng, record = np.random.default_rng(seed), []
+    for _ in range(steps):
+        turns = game.turns()
+        record += [turns.env.copy(), turns.seat.copy(), turns.obs.copy(), turns.legal.copy()]
+        step = game.step(random_actions(turns.legal, rng))
+        record += [step.rewards.copy(), step.ended.copy()]
+    return record
+
+
+def _check_seeding(game_id: str, seed: int) -> None:
+    first = _transcript(make(game_id, NUM_ENVS, seed), seed, 60)
+    second = _transcript(make(game_id, NUM_ENVS, seed), seed, 60)
+    same = all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
+    _require(same, "the same seed and the same actions gave different games")
+
+
+def _check_isolation(game_id: str, seed: int) -> None:
+    """Game 0 is played differently in the second batch; no other game may show it."""
+    batches = [make(game_id, NUM_ENVS, seed) for _ in range(2)]
+    for i in range(200):
+        observed = []
+        for batch, game in enumerate(batches):
+            turns = game.turns()
+            draws = np.random.default_rng((seed, i)).random((NUM_ENVS, game.spec.num_seats, game.spec.num_actions))
+            actions = np.argmax(draws[turns.env, turns.seat] * turns.legal, axis=1)
+            zero = turns.env == 0
+            actions[zero] = random_actions(turns.legal[zero], np.random.default_rng((seed, i, batch)))
+            others = ~zero
+            seen = [turns.env[others].copy(), turns.seat[others].copy(), turns.obs[others].copy()]
+            step = game.step(actions)
+            observed.append([*seen, step.rewards[1:].copy(), step.ended[1:].copy()])
+        if len(observed[0][0]) != len(observed[1][0]):
+            raise GameContractError(f"step {i}: the rows of other games changed with game 0")
+        same = all(np.array_equal(a, b) for a, b in zip(*observed, strict=True))
+        _require(same, f"step {i}: what was played in game 0 changed another game")
+
+
+def _check_illegal(game_id: str, seed: int) -> None:
+    game, rng = make(game_id, NUM_ENVS, seed), np.random.default_rng(seed)
+    for _ in range(200):
+        turns = game.turns()
+        actions = random_actions(turns.legal, rng)
+        row = int(np.argmin(turns.legal.all(axis=1)))
+        out_of_range = turns.legal[row].all()
+        illegal = game.spec.num_actions if out_of_range else int(np.argmin(turns.legal[row]))
+        wrong = actions.copy()
+        wrong[row] = illegal
+        before = game.histories(np.arange(NUM_ENVS))
+        try:
+            game.step(wrong)
+        except IllegalActionError as error:
+            _require(error.action == illegal, f"the error names action {error.action}, played was {illegal}")
+        else:
+            raise GameContractError(f"illegal action {illegal} was accepted")
+        _require(game.histories(np.arange(NUM_ENVS)) == before, "a refused action moved the game")
+        if not out_of_range:
+            return
+        game.step(actions)

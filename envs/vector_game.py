@@ -1,0 +1,77 @@
+"""The game contract: a batch of independent games, driven by arrays.
+
+`turns()` says who has to decide, `step(actions)` plays those decisions. That is all a league needs
+to know of turn order, simultaneous moves, chance (resolved inside) and seats that come and go.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from envs.spec import GameSpec
+
+
+@dataclass(frozen=True)
+class Turns:
+    """Every decision due now, one row each. Valid until the next `step`; the game owns the memory.
+
+    Attributes:
+      env: which game of the batch, int32 [R].
+      seat: which seat of it, int32 [R].
+      obs: what that seat sees, [R, *observation_shape].
+      legal: its legal actions, bool [R, A]; every row has at least one.
+    """
+
+    env: npt.NDArray[np.int32]
+    seat: npt.NDArray[np.int32]
+    obs: npt.NDArray[Any]
+    legal: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one `step` brought. Valid until the next `step`; the game owns the memory.
+
+    Attributes:
+      rewards: since the last step, float32 [num_envs, seats].
+      ended: the episode is over and the game has been reset, bool [num_envs].
+      truncated: it was cut off rather than played out (implies ended), bool [num_envs].
+      returns: rewards summed over the episode, float32 [num_envs, seats]; meaningful where ended.
+    """
+
+    rewards: npt.NDArray[np.float32]
+    ended: npt.NDArray[np.bool_]
+    truncated: npt.NDArray[np.bool_]
+    returns: npt.NDArray[np.float32]
+
+
+class VectorGame(ABC):
+    """`num_envs` independent games of one kind. Ended games reset themselves."""
+
+    spec: GameSpec
+    num_envs: int
+
+    @abstractmethod
+    def turns(self) -> Turns:
+        """Returns the decisions due; calling it again before `step` returns the same."""
+
+    @abstractmethod
+    def step(self, actions: npt.NDArray[np.integer[Any]]) -> Step:
+        """Plays one action for each row of `turns()`, in its order.
+
+        Args:
+          actions: integers [R].
+
+        Raises:
+          IllegalActionError: an action is not legal. Nothing was played, unless the game was made
+            with `forfeit_illegal=True`: then that seat loses its game instead.
+        """
+
+    @abstractmethod
+    def histories(self, envs: npt.NDArray[np.integer[Any]]) -> list[list[int]]:
+        """Returns the actions since the start of the current episode, chance included, of each named game."""

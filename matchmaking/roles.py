@@ -1,0 +1,188 @@
+"""What each role of a league does: whom it meets, when it is copied into the pool, what follows.
+
+AlphaStar's rules (Vinyals et al. 2019, Methods and supplementary pseudocode), every number a field.
+A role reads the roster and the payoff and decides; it holds nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from matchmaking import pfsp
+from matchmaking.errors import RosterError
+from matchmaking.payoff import PayoffMatrix
+from matchmaking.records import Match, Player
+
+
+class Roster:
+    """The players that can be matched, looked up as the roles need them; retired ones are left out."""
+
+    def __init__(self, players: list[Player]) -> None:
+        self._by_name = {p.name: p for p in players if p.state != "retired"}
+        self.mains = [p.name for p in self._by_name.values() if p.role == "main"]
+        self.historicals = [p.name for p in self._by_name.values() if p.role == "historical"]
+        self.exploiter_historicals = [
+            p.name
+            for p in self._by_name.values()
+            if p.role == "historical" and p.parent_role == "main_exploiter"
+        ]
+        self._children: dict[str, list[str]] = {}
+        for p in self._by_name.values():
+            if p.role == "historical" and p.parent is not None:
+                self._children.setdefault(p.parent, []).append(p.name)
+
+    def history_of(self, parent: str) -> list[str]:
+        """Returns the snapshots of one player, oldest first."""
+        return self._children.get(parent, [])
+
+
+class RoleRule(Protocol):
+    """What a role has to decide."""
+
+    min_steps: int
+    max_steps: int
+
+    def match(self, me: str, roster: Roster, payoff: PayoffMatrix, rng: np.random.Generator) -> Match:
+        """Chooses the next opponent. Raises: RosterError: nobody can be met."""
+
+    def targets(self, roster: Roster) -> list[str]:
+        """Returns whom this role must beat to be copied before `max_steps`."""
+
+    def resets(self, rng: np.random.Generator) -> bool:
+        """Whether the player returns to its initial weights after a snapshot."""
+
+
+def snapshot_due(
+    rule: RoleRule, me: str, steps: int, roster: Roster, payoff: PayoffMatrix, win_rate: float = 0.7
+) -> bool:
+    """Whether a learning player is to be copied into the pool.
+
+    Args:
+      steps: decisions it has learnt from since its last snapshot or reset.
+      win_rate: what it must score against every target.
+
+    After `min_steps` when it beats all its targets, after `max_steps` in any case.
+    """
+    if steps < rule.min_steps:
+        return False
+    if steps >= rule.max_steps:
+        return True
+    targets = rule.targets(roster)
+    return bool(targets) and bool(payoff.win_rates(me, targets).min() > win_rate)
+
+
+@dataclass(frozen=True)
+class Main:
+    """The agent the league exists for: robust against everybody, past and present."""
+
+    min_steps: int
+    max_steps: int
+    pfsp_share: float = 0.5
+    verification_share: float = 0.15
+    pfsp_weighting: str = "squared"
+    exploited_below: float = 0.3
+    forgotten_below: float = 0.7
+    too_strong_below: float = 0.3
+
+    def match(self, me: str, roster: Roster, payoff: PayoffMatrix, rng: np.random.Generator) -> Match:
+        coin = rng.random()
+        if coin < self.pfsp_share and roster.historicals:
+            return _pfsp_match(me, roster.historicals, self.pfsp_weighting, "pfsp", payoff, rng)
+        main = str(rng.choice(roster.mains)) if roster.mains else me
+        if coin < self.pfsp_share + self.verification_share:
+            verification = self._verification(me, main, roster, payoff, rng)
+            if verification is not None:
+                return verification
+        # Against a main that is too strong, learn on its past selves first.
+        if main != me and payoff.win_rate(me, main) <= self.too_strong_below and roster.history_of(main):
+            return _pfsp_match(me, roster.history_of(main), "variance", "self_play_history", payoff, rng)
+        return Match(me, main, "self_play")
+
+    def targets(self, roster: Roster) -> list[str]:
+        return roster.historicals
+
+    def resets(self, rng: np.random.Generator) -> bool:
+        return False
+
+    def _verification(
+        self, me: str, main: str, roster: Roster, payoff: PayoffMatrix, rng: np.random.Generator
+    ) -> Match | None:
+        """Games against whoever shows a hole: exploiters that beat me, then mains I have forgotten."""
+        exploiters = roster.exploiter_historicals
+        if exploiters and payoff.win_rates(me, exploiters).min() < self.exploited_below:
+            return _pfsp_match(me, exploiters, self.pfsp_weighting, "verify_exploiters", payoff, rng)
+        past = roster.history_of(main)
+        past = past[: len_without_monotone_suffix(payoff.win_rates(me, past).tolist())]
+        if past and payoff.win_rates(me, past).min() < self.forgotten_below:
+            return _pfsp_match(me, past, self.pfsp_weighting, "verify_forgotten", payoff, rng)
+        return None
+
+
+@dataclass(frozen=True)
+class MainExploiter:
+    """Finds the present mains' weaknesses, hands them to the pool and starts over."""
+
+    min_steps: int
+    max_steps: int
+    hopeless_below: float = 0.1
+
+    def match(self, me: str, roster: Roster, payoff: PayoffMatrix, rng: np.random.Generator) -> Match:
+        if not roster.mains:
+            raise RosterError(f"{me} has no main to exploit; add a player with role: main")
+        main = str(rng.choice(roster.mains))
+        history = roster.history_of(main)
+        if payoff.win_rate(me, main) <= self.hopeless_below and history:
+            return _pfsp_match(me, history, "variance", "curriculum", payoff, rng)
+        return Match(me, main, "exploit")
+
+    def targets(self, roster: Roster) -> list[str]:
+        return roster.mains
+
+    def resets(self, rng: np.random.Generator) -> bool:
+        return True
+
+
+@dataclass(frozen=True)
+class LeagueExploiter:
+    """Finds strategies that nobody in the pool has an answer to."""
+
+    min_steps: int
+    max_steps: int
+    pfsp_weighting: str = "linear_capped"
+    reset_probability: float = 0.25
+
+    def match(self, me: str, roster: Roster, payoff: PayoffMatrix, rng: np.random.Generator) -> Match:
+        if roster.historicals:
+            return _pfsp_match(me, roster.historicals, self.pfsp_weighting, "pfsp", payoff, rng)
+        # Before the first snapshot there is no history; the mains are the league.
+        if not roster.mains:
+            raise RosterError(f"{me} has nobody to exploit; add a player with role: main")
+        return Match(me, str(rng.choice(roster.mains)), "exploit")
+
+    def targets(self, roster: Roster) -> list[str]:
+        return roster.historicals
+
+    def resets(self, rng: np.random.Generator) -> bool:
+        return bool(rng.random() < self.reset_probability)
+
+
+def len_without_monotone_suffix(win_rates: list[float]) -> int:
+    """Returns how many of a main's snapshots, oldest first, stay when the monotone tail is left out.
+
+    A newer snapshot that I beat less than an older one is progress, not forgetting: such a falling
+    tail says nothing about what I have forgotten.
+    """
+    for i in range(len(win_rates) - 1, 0, -1):
+        if win_rates[i - 1] < win_rates[i]:
+            return i + 1
+    return 0
+
+
+def _pfsp_match(
+    me: str, pool: list[str], weighting: str, branch: str, payoff: PayoffMatrix, rng: np.random.Generator
+) -> Match:
+    chances = pfsp.probabilities(payoff.win_rates(me, pool), weighting)
+    return Match(me, pool[int(rng.choice(len(pool), p=chances))], branch)
