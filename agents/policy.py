@@ -1,0 +1,63 @@
+"""What chooses actions: a network, or a bot that needs none."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import nn
+
+from envs.vector_game import VectorGame
+
+
+@runtime_checkable
+class Bot(Protocol):
+    """A player of fixed strength without a network."""
+
+    def act(
+        self,
+        game: VectorGame,
+        env: npt.NDArray[np.int32],
+        legal: npt.NDArray[np.bool_],
+        rng: np.random.Generator,
+    ) -> npt.NDArray[np.int64]:
+        """Chooses an action for each row.
+
+        Args:
+          game: the batch, for bots that look at the position itself.
+          env: whose turn it is in which game, [R].
+          legal: bool [R, A].
+          rng: the only source of chance.
+        """
+
+
+class NetworkPolicy:
+    """A network, run for acting: no gradient, in the processor's best precision.
+
+    The behaviour policy that importance ratios are taken against is the one that runs here, so a lower
+    precision changes no formula.
+    """
+
+    def __init__(self, network: nn.Module, dtype: torch.dtype = torch.float32) -> None:
+        self._network = copy.deepcopy(network).to(dtype).eval().requires_grad_(False)
+        self._dtype = dtype
+
+    def heads(self, obs: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+        """Args: obs: [R, D], any dtype. Returns: logits and value, float32 [R, A + 1]."""
+        with torch.inference_mode():
+            out = self._network(torch.from_numpy(obs).to(self._dtype))
+            array: npt.NDArray[np.float32] = out.float().numpy()
+        return array
+
+    def load(self, weights: dict[str, npt.NDArray[np.float32]]) -> None:
+        """Takes over newer weights of the same network."""
+        with torch.no_grad():
+            for name, parameter in self._network.named_parameters():
+                # A weight that came through shared memory is read-only; copy_ only reads it.
+                parameter.copy_(torch.from_numpy(np.array(weights[name], copy=True)))
+
+
+Policy = NetworkPolicy | Bot

@@ -1,0 +1,61 @@
+"""Weights as bytes: safetensors with JSON in the header, never pickle."""
+
+from __future__ import annotations
+
+import json
+import struct
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors import torch as safetensors_torch
+from torch import nn
+
+from agents import networks
+from agents.errors import WeightsError
+from agents.networks import NetworkSpec
+
+_KEY = "league"
+
+
+def dump(tensors: dict[str, torch.Tensor], metadata: dict[str, Any]) -> bytes:
+    """Returns the safetensors bytes of tensors, with `metadata` (JSON) in their header."""
+    contiguous = {name: t.detach().contiguous() for name, t in tensors.items()}
+    data: bytes = safetensors_torch.save(contiguous, metadata={_KEY: json.dumps(metadata, sort_keys=True)})
+    return data
+
+
+def load(data: bytes) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+    """Returns the tensors and the metadata.
+
+    Raises:
+      WeightsError: not safetensors, truncated, or without the league's header.
+    """
+    try:
+        tensors = safetensors_torch.load(data)
+        (length,) = struct.unpack("<Q", data[:8])
+        metadata = json.loads(json.loads(data[8 : 8 + length])["__metadata__"][_KEY])
+    except (SafetensorError, struct.error, ValueError, KeyError) as error:
+        raise WeightsError(f"not a league checkpoint: {error}") from error
+    return tensors, metadata
+
+
+def dump_network(network: nn.Module, spec: NetworkSpec) -> bytes:
+    """Returns a checkpoint: the weights and the spec they belong to."""
+    return dump(network.state_dict(), {"network": spec.to_json()})
+
+
+def load_network(data: bytes) -> tuple[nn.Module, NetworkSpec]:
+    """Builds the network that a checkpoint holds.
+
+    Raises:
+      WeightsError: the tensors do not fit the spec beside them.
+    """
+    tensors, metadata = load(data)
+    try:
+        spec = NetworkSpec.from_json(metadata["network"])
+        network = networks.build(spec, seed=0)
+        network.load_state_dict(tensors)
+    except (KeyError, TypeError, RuntimeError) as error:
+        raise WeightsError(f"a checkpoint whose weights and network differ: {error}") from error
+    return network, spec
