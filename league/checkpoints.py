@@ -1,0 +1,76 @@
+"""Immutable bytes by their sha256: written whole or not at all, verified on every read."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from pathlib import PurePosixPath
+
+import fsspec
+
+from league.errors import CheckpointError
+
+
+class CheckpointStore:
+    """A folder at any fsspec URL (`/path`, `file:///path`, `s3://bucket/prefix`)."""
+
+    def __init__(self, url: str) -> None:
+        """Raises: CheckpointError: the folder cannot be made."""
+        self.url = url
+        try:
+            self._fs, self._root = fsspec.core.url_to_fs(url)
+            self._fs.makedirs(self._root, exist_ok=True)
+        except (OSError, ValueError, ImportError) as error:
+            raise CheckpointError(f"checkpoint store {url}: {error}") from error
+        self._local = "file" in self._fs.protocol
+
+    def put(self, data: bytes) -> str:
+        """Stores bytes and returns their sha256. Storing the same bytes twice is storing them once.
+
+        The bytes are under a temporary name until they are on the disk, so that no crash leaves half a
+        checkpoint behind.
+        """
+        sha = hashlib.sha256(data).hexdigest()
+        path = self._path(sha)
+        if self._fs.exists(path):
+            return sha
+        self._fs.makedirs(str(PurePosixPath(path).parent), exist_ok=True)
+        temporary = f"{path}.{secrets.token_hex(4)}.tmp"
+        if self._local:
+            with open(temporary, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+            folder = os.open(os.path.dirname(path), os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+        else:
+            self._fs.pipe_file(temporary, data)
+            self._fs.mv(temporary, path)
+        return sha
+
+    def get(self, sha: str) -> bytes:
+        """Returns the bytes. Raises: CheckpointError: missing, truncated or altered."""
+        try:
+            data: bytes = self._fs.cat_file(self._path(sha))
+        except FileNotFoundError as error:
+            raise CheckpointError(f"checkpoint {sha} is not in {self.url}") from error
+        found = hashlib.sha256(data).hexdigest()
+        if found != sha:
+            raise CheckpointError(
+                f"checkpoint {sha} in {self.url} is damaged: {len(data)} bytes with sha256 {found}"
+            )
+        return data
+
+    def delete(self, sha: str) -> None:
+        """Removes bytes that nothing points at any more; missing ones are no error."""
+        path = self._path(sha)
+        if self._fs.exists(path):
+            self._fs.rm_file(path)
+
+    def _path(self, sha: str) -> str:
+        return f"{self._root}/{sha[:2]}/{sha}.safetensors"

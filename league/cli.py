@@ -1,0 +1,247 @@
+"""The command line.
+
+Exit codes: 0 done, 1 a run failed, 2 wrong input or a store or port that cannot be had, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from league.bootstrap import Stores
+from league.config import RunConfig
+from league.errors import USER_ERRORS, LeagueError, RuntimeFailedError
+from league.records import RunRecord
+from league.runtime.messages import RunStatus
+from league.services import LeagueService, Standing, run_as_json, standing_as_json
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="Self-play leagues: run, watch, steer.")
+db_app = typer.Typer(no_args_is_help=True, help="The database's schema.")
+app.add_typer(db_app, name="db")
+
+Home = Annotated[str | None, typer.Option("--home", help="Data folder (default: $LEAGUE_HOME or ./league-data).")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Host = Annotated[str, typer.Option(help="Address to listen on; loopback only.")]
+Port = Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")]
+RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, the beginning of one, or latest.")]
+
+out, err = Console(), Console(stderr=True)
+ROLE_STYLES = {"main": "bold green", "main_exploiter": "magenta", "league_exploiter": "cyan", "anchor": "yellow"}
+
+
+@app.command()
+def run(
+    config: Annotated[Path | None, typer.Argument(help="A run's YAML file.")] = None,
+    resume: Annotated[str | None, typer.Option(help="Go on with this run instead: id or latest.")] = None,
+    home: Home = None,
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
+    no_web: Annotated[bool, typer.Option("--no-web", help="Without API and pages.")] = False,
+) -> None:
+    """Runs a league here, from start to stop rule: database, workers, API and pages in one command."""
+    if (config is None) == (resume is None):
+        raise LeagueError("give either a config file or --resume RUN")
+    parsed = RunConfig.from_yaml(config) if config is not None else None
+    from league.runtime.supervisor import Supervisor
+    from league.web_server import BackgroundServer, bind
+
+    stores = Stores.from_environment(home)
+    service = LeagueService(stores.open_database(upgrade=True))
+    listener = None if no_web else bind(host, port)
+    stores.export()
+    record = service.launch(parsed) if parsed is not None else service.resolve(resume or "")
+    if record.state in ("finished", "failed") and resume is not None and record.stop_reason != "stopped":
+        if record.state == "finished":
+            raise LeagueError(f"run {record.id} is finished: it {record.stop_reason}")
+    service.want(record.id, "running")
+    supervisor = Supervisor(stores.database_url, stores.checkpoint_url)
+    with _stop_on_signals() as stop, BackgroundServer(listener) if listener else nullcontext():
+        out.print(f"Run [bold]{record.id}[/] · {record.game} · data in {stores.database_url}")
+        if listener is not None:
+            out.print(f"Standings: [link]http://{host}:{port}/runs/{record.id}[/link]")
+        token = supervisor.wait_for_claim(
+            record.id, stop, lambda s: out.print(f"Waiting up to {s:.0f} s for the last owner's lease to end …")
+        )
+        out.print("Starting workers …")
+        with _progress() as show:
+            try:
+                final = supervisor.supervise(record.id, token, stop, show)
+            except RuntimeFailedError as error:
+                err.print(f"[red]error:[/] {error}")
+                raise typer.Exit(1) from error
+    _print_standings(service, final)
+    if final.state == "paused":
+        out.print(f"Interrupted. Go on with: [bold]league run --resume {final.id}[/]")
+        raise typer.Exit(130)
+
+
+@app.command()
+def serve(home: Home = None, host: Host = "127.0.0.1", port: Port = 8000) -> None:
+    """Serves the API and the pages. It never runs a league: that is what `supervise` is for."""
+    from league.web_server import bind, server
+
+    stores = Stores.from_environment(home)
+    stores.open_database(upgrade=False).close()
+    stores.export()
+    listener = bind(host, port)
+    out.print(f"Serving http://{host}:{port} · data in {stores.database_url}")
+    server().run(sockets=[listener])
+
+
+@app.command()
+def supervise(home: Home = None) -> None:
+    """Claims runs that shall run, one after another, and keeps them going."""
+    from league.runtime.supervisor import Supervisor
+
+    stores = Stores.from_environment(home)
+    stores.open_database(upgrade=False).close()
+    supervisor = Supervisor(stores.database_url, stores.checkpoint_url)
+    with _stop_on_signals() as stop:
+        out.print(f"Supervising {stores.database_url}")
+        supervisor.serve(stop, lambda _: None)
+
+
+@app.command()
+def runs(home: Home = None, as_json: Json = False) -> None:
+    """Lists the runs, newest first."""
+    records = Stores.from_environment(home).service().runs()
+    if as_json:
+        print(json.dumps([run_as_json(r) for r in records]))
+        return
+    table = Table("run", "name", "game", "state", "moves", "games", "minutes", box=None)
+    for r in records:
+        table.add_row(
+            r.id, r.name, r.game, r.state, f"{r.moves:,}", f"{r.games:,}", f"{r.play_seconds / 60:.1f}"
+        )
+    out.print(table)
+
+
+@app.command()
+def standings(run: RunName, home: Home = None, as_json: Json = False) -> None:
+    """Prints a run's standings."""
+    service = Stores.from_environment(home).service()
+    record = service.resolve(run)
+    if as_json:
+        print(json.dumps([standing_as_json(row) for row in service.standings(record.id)]))
+    else:
+        _print_standings(service, record)
+
+
+@db_app.command("upgrade")
+def db_upgrade(home: Home = None) -> None:
+    """Brings the database's schema to this program's."""
+    stores = Stores.from_environment(home)
+    stores.open_database(upgrade=True).close()
+    out.print(f"{stores.database_url} is up to date")
+
+
+def main() -> None:
+    """Runs the command line; errors meant for people are one line each, without a traceback."""
+    try:
+        app(standalone_mode=False)
+    except USER_ERRORS as error:
+        for line in str(error).splitlines():
+            err.print(Text.assemble(("error: ", "red"), line), soft_wrap=True)
+        sys.exit(2)
+    except typer.Exit as error:
+        sys.exit(error.exit_code)
+    except typer.Abort:
+        sys.exit(130)
+    except Exception as error:
+        import click
+
+        if isinstance(error, click.ClickException):
+            error.show()
+            sys.exit(error.exit_code)
+        raise
+
+
+@contextmanager
+def _stop_on_signals() -> Iterator[threading.Event]:
+    """An event that Ctrl-C and SIGTERM set; a second Ctrl-C ends the program at once."""
+    stop = threading.Event()
+
+    def ask(number: int, _: Any) -> None:
+        if stop.is_set() and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        stop.set()
+        err.print("\nStopping: saving the learners …")
+
+    previous = {s: signal.signal(s, ask) for s in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _progress() -> Iterator[Any]:
+    """Yields a function that shows a run's status: a live line on a terminal, a line every 10 s elsewhere."""
+    if out.is_terminal:
+        with Live(console=out, refresh_per_second=4, transient=True) as live:
+            yield lambda status: live.update(Text(_status_line(status)))
+        return
+    last = [0.0]
+
+    def show(status: RunStatus) -> None:
+        if time.monotonic() - last[0] >= 10.0:
+            last[0] = time.monotonic()
+            print(_status_line(status), flush=True)
+
+    yield show
+
+
+def _status_line(s: RunStatus) -> str:
+    left = ""
+    if s.progress > 0.01:
+        seconds = s.play_seconds / s.progress - s.play_seconds
+        left = f" · {int(seconds // 60)}:{int(seconds % 60):02d} left"
+    return (
+        f"{s.progress:4.0%} · {s.moves_per_second:,.0f} moves/s · {s.learner_steps_per_second:,.0f} learner steps/s"
+        f" · lag {s.policy_lag:.0f} updates · {s.games:,} games · {s.snapshots} snapshots{left}"
+    )
+
+
+def _print_standings(service: LeagueService, run: RunRecord) -> None:
+    rate = run.moves / run.play_seconds if run.play_seconds else 0.0
+    table = Table(
+        title=f"{run.name} ({run.id}) · {run.state} · {run.play_seconds:.0f} s of play · {run.moves:,} moves, "
+        f"{rate:,.0f} a second · {run.games:,} games",
+        title_justify="left",
+        box=None,
+    )
+    for column in ("rank", "player", "role", "state", "μ ± σ", "μ − 3σ", "Elo", "games", "win rate", "step", "parent"):
+        table.add_column(column, justify="left" if column in ("player", "role", "state", "parent") else "right")
+    for row in service.standings(run.id):
+        table.add_row(*_cells(row), style=ROLE_STYLES.get(row.role, ""))
+    out.print(table)
+
+
+def _cells(row: Standing) -> list[str]:
+    return [
+        str(row.rank),
+        row.player,
+        row.role,
+        row.state,
+        f"{row.trueskill_mu:.1f} ± {row.trueskill_sigma:.1f}",
+        f"{row.conservative:.1f}",
+        f"{row.elo:.0f}",
+        f"{row.games:,}",
+        f"{row.win_rate:.1%}",
+        f"{row.steps:,}",
+        row.parent or "",
+    ]

@@ -1,0 +1,332 @@
+"""A run's config: every number of the league, with its unit, its default and its bounds."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import typing
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+import envs
+from agents.algorithms.ppo import PPOConfig, Schedule
+from agents.bots import make_bot
+from agents.errors import AgentError
+from agents.networks import NetworkSpec
+from envs.errors import GameError
+from envs.spec import GameSpec
+from league.errors import ConfigError
+from matchmaking.roles import LeagueExploiter, Main, MainExploiter, RoleRule
+
+LearningRole = Literal["main", "main_exploiter", "league_exploiter"]
+ROLE_RULES: dict[str, type[Main] | type[MainExploiter] | type[LeagueExploiter]] = {
+    "main": Main,
+    "main_exploiter": MainExploiter,
+    "league_exploiter": LeagueExploiter,
+}
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+Count = Annotated[int, Field(ge=1)]
+
+
+class Section(BaseModel):
+    """A part of the config. Unknown keys are errors, not silence."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class StopConfig(Section):
+    """When the run ends by itself: at whichever comes first."""
+
+    minutes: float | None = Field(None, gt=0, description="of play; pauses and restarts do not count")
+    moves: int | None = Field(None, ge=1, description="decisions of all seats together")
+
+    @model_validator(mode="after")
+    def _one_at_least(self) -> StopConfig:
+        if self.minutes is None and self.moves is None:
+            raise ValueError("needs minutes or moves")
+        return self
+
+
+class ScheduleConfig(Section):
+    """A straight line from start to end."""
+
+    start: float = Field(ge=0.0)
+    end: float = Field(ge=0.0)
+    steps: Count | None = Field(
+        None, description="the player's own learner steps since its last reset; without, the run's progress"
+    )
+
+    def build(self) -> Schedule:
+        return Schedule(self.start, self.end, self.steps)
+
+
+class NetworkConfig(Section):
+    """A player's network."""
+
+    kind: Literal["mlp"] = "mlp"
+    hidden: tuple[Annotated[int, Field(ge=1, le=8192)], ...] = Field((128, 128), min_length=1, max_length=16)
+
+
+class LearnerConfig(Section):
+    """How a player learns (PPO)."""
+
+    learning_rate: ScheduleConfig = ScheduleConfig(start=1e-3, end=1e-4)
+    entropy: ScheduleConfig = ScheduleConfig(start=0.1, end=0.01)
+    clip: float = Field(0.2, gt=0.0, lt=1.0)
+    value_coefficient: float = Field(0.5, ge=0.0)
+    discount: float = Field(1.0, gt=0.0, le=1.0)
+    gae_lambda: Share = 0.95
+    epochs: int = Field(1, ge=1, le=100)
+    minibatch: int = Field(4096, ge=8, description="decisions a gradient step")
+    max_grad_norm: float = Field(0.5, gt=0.0)
+    target_kl: float = Field(0.1, gt=0.0, description="an update stops its epochs beyond this")
+    max_policy_lag: int = Field(200, ge=1, description="updates; older fragments are left out")
+    precision: Literal["auto", "float32", "bfloat16"] = Field(
+        "auto", description="auto: bfloat16 where the processor multiplies it in hardware"
+    )
+
+    def build(self) -> PPOConfig:
+        numbers = {name: getattr(self, name) for name in type(self).model_fields}
+        numbers |= {"learning_rate": self.learning_rate.build(), "entropy": self.entropy.build()}
+        return PPOConfig(**numbers)
+
+
+class SnapshotConfig(Section):
+    """When a learning player is copied into the pool. Steps are its own learner steps since the last copy."""
+
+    min_steps: Count = 2_000_000
+    max_steps: Count = 6_000_000
+    win_rate: Share = Field(0.7, description="against every target; then it is copied before max_steps")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> SnapshotConfig:
+        if self.min_steps > self.max_steps:
+            raise ValueError(f"min_steps {self.min_steps} is above max_steps {self.max_steps}")
+        return self
+
+
+class PlayerConfig(Section):
+    """One entry of the roster."""
+
+    role: LearningRole
+    count: int = Field(1, ge=1, le=1000, description="how many such players")
+    share: float = Field(1.0, gt=0.0, description="of the training games, against the other players' shares")
+    snapshot: SnapshotConfig = SnapshotConfig()
+    matching: dict[str, float | str] = Field(
+        default_factory=dict, description="the role's own numbers, such as pfsp_share for a main"
+    )
+    network: NetworkConfig | None = Field(None, description="instead of the run's")
+    learner: LearnerConfig | None = Field(None, description="instead of the run's")
+
+    @model_validator(mode="after")
+    def _matching_fits_the_role(self) -> PlayerConfig:
+        fields = {f.name: f for f in dataclasses.fields(ROLE_RULES[self.role])}
+        allowed = [name for name in fields if name not in ("min_steps", "max_steps")]
+        for key, value in self.matching.items():
+            if key not in allowed:
+                raise ValueError(f"matching: unknown key {key!r}{_nearest(key, allowed)}; allowed: {', '.join(allowed)}")
+            if fields[key].type == "float" and not (isinstance(value, float | int) and 0.0 <= value <= 1.0):
+                raise ValueError(f"matching.{key}: {value!r} must be a number in [0, 1]")
+            if key == "pfsp_weighting":
+                from matchmaking.pfsp import WEIGHTINGS
+
+                if value not in WEIGHTINGS:
+                    allowed_words = ", ".join(WEIGHTINGS)
+                    raise ValueError(
+                        f"matching.{key}: {value!r}{_nearest(str(value), WEIGHTINGS)}; allowed: {allowed_words}"
+                    )
+        return self
+
+    def rule(self) -> RoleRule:
+        """Returns the role's rule with this entry's numbers."""
+        numbers: dict[str, Any] = dict(self.matching)
+        return ROLE_RULES[self.role](self.snapshot.min_steps, self.snapshot.max_steps, **numbers)
+
+
+class RolloutConfig(Section):
+    """How games are played."""
+
+    workers: int = Field(1, ge=1, le=10_000, description="rollout processes, a core each")
+    num_envs: int = Field(4096, ge=2, le=1_000_000, description="games at once in a worker")
+    fragment_length: int = Field(16, ge=1, le=4096, description="T, decisions of one seat in a row")
+    fragment_lanes: int = Field(1024, ge=1, description="B, such rows in a fragment")
+    episodes_per_series: int = Field(256, ge=2, description="games between one pair before the next is drawn")
+
+
+class EvaluationConfig(Section):
+    """The games that ratings come from."""
+
+    share: float = Field(0.1, ge=0.0, le=0.9, description="of a worker's time (of its ticks with topology: sync)")
+    num_envs: int = Field(64, ge=2, le=65_536, description="games at once")
+    episodes: int = Field(32, ge=2, description="games of one series")
+    temperature: float = Field(1.0, ge=0.0, description="of the networks' play; 0 is the best action always")
+
+
+class PayoffConfig(Section):
+    """How win rates are kept."""
+
+    decay: float = Field(0.999, gt=0.0, le=1.0, description="weight lost a game; 0.999 halves it in 700 games")
+
+
+class RatingsConfig(Section):
+    """The rating systems' numbers."""
+
+    elo_k: float = Field(8.0, gt=0.0, description="points a game")
+    trueskill_tau: float = Field(0.3, ge=0.0, description="drift of a learning player a series, in points")
+    draw_probability: float = Field(0.02, ge=0.0, lt=1.0)
+
+
+class RunConfig(Section):
+    """A whole league."""
+
+    name: str = Field("league", min_length=1, max_length=100)
+    game: str = Field("native:connect_four", description="an id that envs.make takes")
+    seed: int = Field(0, ge=0, lt=2**31)
+    topology: Literal["async", "sync"] = Field(
+        "async", description="sync: one process, play and learning in turn, the same result for the same seed"
+    )
+    stop: StopConfig
+    players: tuple[PlayerConfig, ...] = Field(min_length=1)
+    anchors: tuple[str, ...] = Field(("random",), description="bots of fixed strength: random, mcts:N")
+    network: NetworkConfig = NetworkConfig()
+    learner: LearnerConfig = LearnerConfig()
+    rollout: RolloutConfig = RolloutConfig()
+    evaluation: EvaluationConfig = EvaluationConfig()
+    payoff: PayoffConfig = PayoffConfig()
+    ratings: RatingsConfig = RatingsConfig()
+    learner_workers: int = Field(1, ge=1, description="learner processes, a core each; players are dealt to them")
+    save_interval_seconds: float = Field(1.0, gt=0.0, description="between savings of a learner's full state")
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> RunConfig:
+        roles = {p.role for p in self.players}
+        for role in ("main_exploiter", "league_exploiter"):
+            if role in roles and "main" not in roles:
+                raise ValueError(f"players: {role} has no main to exploit; add a player with role: main")
+        if self.topology == "sync" and self.rollout.workers != 1:
+            raise ValueError(
+                f"rollout.workers: {self.rollout.workers} with topology: sync, which plays in one process; "
+                "set it to 1 or topology: async"
+            )
+        if self.topology == "sync" and self.stop.minutes is not None:
+            raise ValueError("stop.minutes: a clock is not reproducible; with topology: sync stop by moves")
+        duplicates = {a for a in self.anchors if self.anchors.count(a) > 1}
+        if duplicates:
+            raise ValueError(f"anchors: {', '.join(sorted(duplicates))} is there more than once")
+        batch = self.rollout.fragment_length * self.rollout.fragment_lanes
+        for learner in [self.learner, *(p.learner for p in self.players if p.learner)]:
+            if learner.minibatch > batch:
+                raise ValueError(
+                    f"learner.minibatch: {learner.minibatch} is more than a fragment holds "
+                    f"(fragment_length × fragment_lanes = {batch})"
+                )
+        return self
+
+    @classmethod
+    def from_yaml(cls, path: str | Path) -> RunConfig:
+        """Reads and checks a config file, the game and the bots it names included.
+
+        Raises:
+          ConfigError: names each wrong field, its value, what is allowed and the nearest valid word.
+        """
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "not a text file"
+            raise ConfigError(f"{path}: {reason}") from error
+        return cls.from_text(text, source=str(path))
+
+    @classmethod
+    def from_text(cls, text: str, source: str = "config") -> RunConfig:
+        """The same for YAML text. Raises: ConfigError."""
+        try:
+            data = yaml.safe_load(text)
+        except yaml.YAMLError as error:
+            raise ConfigError(f"{source}: not YAML: {' '.join(str(error).split())}") from error
+        if not isinstance(data, dict):
+            raise ConfigError(f"{source}: expected keys such as game, players, stop; got {type(data).__name__}")
+        return cls.from_data(data, source)
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any], source: str = "config") -> RunConfig:
+        """The same for data already parsed. Raises: ConfigError."""
+        try:
+            config = cls.model_validate(data)
+        except ValidationError as error:
+            lines = [_explain(cls, e) for e in error.errors()]
+            raise ConfigError("\n".join(f"{source}: {line}" for line in lines)) from error
+        config.game_spec(source)
+        return config
+
+    def game_spec(self, source: str = "config") -> GameSpec:
+        """Returns the game's spec. Raises: ConfigError: the game or a bot cannot be had for a league."""
+        try:
+            spec = envs.make(self.game, 1).spec
+        except GameError as error:
+            raise ConfigError(f"{source}: game: {error}") from error
+        if spec.num_seats != 2 or not spec.turn_based:
+            raise ConfigError(
+                f"{source}: game: {self.game!r} has {spec.num_seats} seat(s); a league needs a turn-based game of two"
+            )
+        for index, anchor in enumerate(self.anchors):
+            try:
+                make_bot(anchor, spec, 0)
+            except AgentError as error:
+                raise ConfigError(f"{source}: anchors[{index}]: {error}") from error
+        return spec
+
+    def network_spec(self, entry: PlayerConfig, spec: GameSpec) -> NetworkSpec:
+        """Returns the network of a roster entry for a game."""
+        network = entry.network or self.network
+        return NetworkSpec(spec.observation_size, spec.num_actions, network.hidden, network.kind)
+
+    def roster(self) -> dict[str, PlayerConfig]:
+        """Returns every learning player by name (`main.0`, `main.1`, …) and its entry."""
+        seen: dict[str, int] = {}
+        players: dict[str, PlayerConfig] = {}
+        for entry in self.players:
+            for _ in range(entry.count):
+                number = seen.get(entry.role, 0)
+                seen[entry.role] = number + 1
+                players[f"{entry.role}.{number}"] = entry
+        return players
+
+
+def _nearest(word: str, allowed: typing.Iterable[str]) -> str:
+    close = difflib.get_close_matches(word, list(allowed), n=1, cutoff=0.5)
+    return f", did you mean {close[0]}?" if close else ""
+
+
+def _explain(model: type[BaseModel], error: Any) -> str:
+    """One line for one pydantic error: field, value, what is allowed, nearest word."""
+    where = ""
+    for part in error["loc"]:
+        where += f"[{part}]" if isinstance(part, int) else f".{part}" if where else str(part)
+    kind, value = error["type"], error["input"]
+    if kind == "extra_forbidden":
+        allowed = _fields_at(model, error["loc"][:-1])
+        return f"{where}: unknown key{_nearest(str(error['loc'][-1]), allowed)}; allowed: {', '.join(allowed)}"
+    if kind == "missing":
+        return f"{where}: missing; it has no default"
+    if kind == "literal_error":
+        allowed = [w.strip("' ") for w in error["ctx"]["expected"].replace(" or ", ", ").split(",")]
+        return f"{where}: {value!r}{_nearest(str(value), allowed)} allowed: {', '.join(allowed)}"
+    message = error["msg"].removeprefix("Value error, ")
+    if kind == "value_error":
+        return f"{where}: {message}" if where else message
+    shown = repr(value) if len(repr(value)) < 60 else repr(value)[:57] + "…"
+    return f"{where}: {shown}: {message[0].lower()}{message[1:]}"
+
+
+def _fields_at(model: type[BaseModel], loc: tuple[int | str, ...]) -> list[str]:
+    """Returns the keys that the section at `loc` takes."""
+    section: Any = model
+    for part in loc:
+        if isinstance(part, str) and isinstance(section, type) and issubclass(section, BaseModel):
+            section = section.model_fields[part].annotation if part in section.model_fields else None
+        candidates = [section, *typing.get_args(section)]
+        section = next((c for c in candidates if isinstance(c, type) and issubclass(c, BaseModel)), None)
+    return list(section.model_fields) if section is not None else []

@@ -1,0 +1,169 @@
+"""A league's state: read as of one moment, written change by change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from sqlalchemy import delete, insert, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.orm import Session
+
+from league.db.models import (
+    Base,
+    EventRow,
+    MetricsRow,
+    PayoffRow,
+    PlayerRow,
+    RatingHistoryRow,
+    RatingRow,
+    SeriesTable,
+)
+from league.db.runs import run_record, fence, find_run
+from league.db.session import Database
+from league.records import Changes, EventRecord, PairRow, PlayerRecord, SeriesRow, Snapshot
+from matchmaking.ratings.base import Rating
+
+_PLAYER_FIELDS = tuple(PlayerRecord.__dataclass_fields__)
+
+
+class LeagueRepository:
+    """Players, payoffs, ratings, series and events of one run."""
+
+    def __init__(self, database: Database, run_id: str) -> None:
+        self._database = database
+        self._run_id = run_id
+
+    def load(self) -> Snapshot:
+        """Returns the league as of its last write. Raises: NotFoundError."""
+        with self._database.read() as session:
+            run = run_record(find_run(session, self._run_id))
+            pairs = session.scalars(select(PayoffRow).where(PayoffRow.run_id == self._run_id))
+            ratings: dict[str, dict[str, Rating]] = {}
+            for row in session.scalars(select(RatingRow).where(RatingRow.run_id == self._run_id)):
+                ratings.setdefault(row.system, {})[row.player] = Rating(row.mu, row.sigma, row.games)
+            return Snapshot(run, read_players(session, self._run_id), [_pair(p) for p in pairs], ratings)
+
+    def save(self, changes: Changes, token: int) -> None:
+        """Writes changes, all or none. Absolute values: writing the same changes twice is writing them once.
+
+        Raises:
+          LeaseLostError: `token` is not the newest; nothing was written.
+        """
+        with self._database.write() as session:
+            run = fence(session, self._run_id, token)
+            now = self._database.now(session)
+            run.play_seconds, run.moves, run.games = changes.play_seconds, changes.moves, changes.games
+            run.next_series, run.updated_at = changes.next_series, now
+            here = {"run_id": self._run_id}
+            players = [
+                {**here, "created_at": now, **{f: getattr(p, f) for f in _PLAYER_FIELDS}}
+                for p in changes.players
+            ]
+            self._upsert(session, PlayerRow, players, ("run_id", "name"), keep=("created_at",))
+            for first, second in changes.cleared_pairs:
+                session.execute(
+                    delete(PayoffRow).where(
+                        PayoffRow.run_id == self._run_id,
+                        PayoffRow.first == first,
+                        PayoffRow.second == second,
+                    )
+                )
+            self._upsert(
+                session, PayoffRow, [here | _pair_values(p) for p in changes.pairs], ("run_id", "first", "second")
+            )
+            self._upsert(
+                session,
+                SeriesTable,
+                [here | {"at": now} | _series_values(s) for s in changes.series],
+                ("run_id", "number"),
+            )
+            ratings = [
+                here | {"player": p, "system": s, "mu": r.mu, "sigma": r.sigma, "games": r.games}
+                for s, p, r in _flat(changes.ratings)
+            ]
+            self._upsert(session, RatingRow, ratings, ("run_id", "player", "system"))
+            moment = {"play_seconds": changes.play_seconds, "moves": changes.moves}
+            history = [
+                here | moment | {"player": p, "system": s, "mu": r.mu, "sigma": r.sigma}
+                for s, p, r in _flat(changes.history)
+            ]
+            _insert(session, RatingHistoryRow, history)
+            events = [here | {"at": now, "kind": e.kind, "player": e.player, "data": e.data} for e in changes.events]
+            _insert(session, EventRow, events)
+            if changes.metrics is not None:
+                row = here | {"at": now, "play_seconds": changes.play_seconds, "data": changes.metrics}
+                _insert(session, MetricsRow, [row])
+
+    def add_event(self, event: EventRecord) -> None:
+        """Appends one event; anybody may."""
+        with self._database.write() as session:
+            session.add(
+                EventRow(
+                    run_id=self._run_id,
+                    at=self._database.now(session),
+                    kind=event.kind,
+                    player=event.player,
+                    data=event.data,
+                )
+            )
+
+    def _upsert(
+        self,
+        session: Session,
+        table: type[Base],
+        rows: list[dict[str, Any]],
+        keys: tuple[str, ...],
+        keep: tuple[str, ...] = (),
+    ) -> None:
+        """Inserts rows or overwrites those with the same keys, all columns but `keep`."""
+        if not rows:
+            return
+        dialect: Any = sqlite if self._database.dialect == "sqlite" else postgresql
+        statement = dialect.insert(table)
+        values = {c: statement.excluded[c] for c in rows[0] if c not in keys and c not in keep}
+        session.execute(statement.on_conflict_do_update(index_elements=list(keys), set_=values), rows)
+
+
+def read_players(session: Session, run_id: str) -> list[PlayerRecord]:
+    """Returns a run's players in the order they joined."""
+    rows = session.scalars(select(PlayerRow).where(PlayerRow.run_id == run_id).order_by(PlayerRow.id))
+    return [PlayerRecord(**{f: getattr(row, f) for f in _PLAYER_FIELDS}) for row in rows]
+
+
+def _insert(session: Session, table: type[Base], rows: list[dict[str, Any]]) -> None:
+    if rows:
+        session.execute(insert(table), rows)
+
+
+def _flat(ratings: dict[str, dict[str, Rating]]) -> Iterable[tuple[str, str, Rating]]:
+    return ((system, player, r) for system, players in ratings.items() for player, r in players.items())
+
+
+def _pair(row: PayoffRow) -> PairRow:
+    return PairRow(
+        row.first,
+        row.second,
+        (row.wins, row.draws, row.losses),
+        (row.decayed_wins, row.decayed_draws, row.decayed_losses),
+    )
+
+
+def _pair_values(pair: PairRow) -> dict[str, Any]:
+    names = ("wins", "draws", "losses")
+    return {
+        "first": pair.first,
+        "second": pair.second,
+        **dict(zip(names, pair.raw, strict=True)),
+        **{f"decayed_{n}": v for n, v in zip(names, pair.decayed, strict=True)},
+    }
+
+
+def _series_values(series: SeriesRow) -> dict[str, Any]:
+    values: dict[str, Any] = {
+        name: getattr(series, name) for name in ("number", "first", "second", "purpose", "branch", "moves")
+    }
+    for seat, counts in enumerate((series.first_seat, series.second_seat)):
+        for name, count in zip(("wins", "draws", "losses"), counts, strict=True):
+            values[f"{name}_seat_{seat}"] = count
+    return values

@@ -1,0 +1,166 @@
+"""Runs and who may write to them."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from sqlalchemy import func, or_, select, update
+from sqlalchemy.orm import Session
+
+from league.db.models import RunRow
+from league.db.session import Database
+from league.errors import LeaseLostError, NotFoundError
+from league.records import DesiredState, RunRecord, RunState
+
+
+class RunRepository:
+    """Runs: created by anyone, claimed by one supervisor at a time, written to by the claimant alone."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def create(self, config: dict[str, Any], name: str, game: str, seed: int) -> RunRecord:
+        """Writes down a new run that shall run; returns it."""
+        with self._database.write() as session:
+            now = self._database.now(session)
+            row = RunRow(
+                id=secrets.token_hex(4),
+                name=name,
+                game=game,
+                seed=seed,
+                config=config,
+                state="pending",
+                desired_state="running",
+                created_at=now,
+                updated_at=now,
+                play_seconds=0.0,
+                moves=0,
+                games=0,
+                next_series=0,
+                lease_token=0,
+            )
+            session.add(row)
+            session.flush()
+            return run_record(row)
+
+    def get(self, run_id: str) -> RunRecord:
+        """Raises: NotFoundError: no such run."""
+        with self._database.read() as session:
+            return run_record(find_run(session, run_id))
+
+    def list(self, limit: int = 100) -> list[RunRecord]:
+        """Returns the newest runs first."""
+        with self._database.read() as session:
+            rows = session.scalars(select(RunRow).order_by(RunRow.created_at.desc()).limit(limit))
+            return [run_record(row) for row in rows]
+
+    def claimable(self) -> list[RunRecord]:
+        """Returns the runs that shall run and that no live supervisor owns, oldest first."""
+        with self._database.read() as session:
+            now = self._database.now(session)
+            rows = session.scalars(
+                select(RunRow)
+                .where(
+                    RunRow.desired_state == "running",
+                    RunRow.state.in_(("pending", "running", "paused")),
+                    or_(RunRow.lease_expires_at.is_(None), RunRow.lease_expires_at < now),
+                )
+                .order_by(RunRow.created_at)
+            )
+            return [run_record(row) for row in rows]
+
+    def claim(self, run_id: str, owner: str, lease_seconds: float) -> int | None:
+        """Takes a run whose lease is free or over; returns the fencing token, None when somebody has it.
+
+        Every claim raises the token, so that whoever owned the run before can write no more.
+        """
+        with self._database.write() as session:
+            now = self._database.now(session)
+            claimed = session.execute(
+                update(RunRow)
+                .where(
+                    RunRow.id == run_id,
+                    or_(RunRow.lease_expires_at.is_(None), RunRow.lease_expires_at < now),
+                )
+                .values(
+                    lease_owner=owner,
+                    lease_token=RunRow.lease_token + 1,
+                    lease_expires_at=now + lease_seconds,
+                    state="running",
+                    updated_at=now,
+                )
+                .returning(RunRow.lease_token)
+            ).scalar()
+            return None if claimed is None else int(claimed)
+
+    def heartbeat(self, run_id: str, token: int, lease_seconds: float) -> DesiredState:
+        """Prolongs the lease; returns what the run shall do. Raises: LeaseLostError: the token is old."""
+        with self._database.write() as session:
+            row = fence(session, run_id, token)
+            row.lease_expires_at = self._database.now(session) + lease_seconds
+            return row.desired_state  # type: ignore[return-value]
+
+    def release(self, run_id: str, token: int, state: RunState, reason: str | None = None) -> None:
+        """Gives the run back in a state. Raises: LeaseLostError."""
+        with self._database.write() as session:
+            row = fence(session, run_id, token)
+            now = self._database.now(session)
+            row.state, row.stop_reason, row.updated_at = state, reason, now
+            row.lease_owner, row.lease_expires_at = None, None
+            row.finished_at = now if state in ("finished", "failed") else None
+
+    def desire(self, run_id: str, desired: DesiredState) -> RunRecord:
+        """Writes down what the run shall do. Raises: NotFoundError."""
+        with self._database.write() as session:
+            row = find_run(session, run_id)
+            row.desired_state, row.updated_at = desired, self._database.now(session)
+            return run_record(row)
+
+    def lease_left(self, run_id: str) -> float:
+        """Returns the seconds until the run's lease is over, 0 when nobody has it. Raises: NotFoundError."""
+        with self._database.read() as session:
+            row = find_run(session, run_id)
+            return max(0.0, (row.lease_expires_at or 0.0) - self._database.now(session))
+
+    def count(self) -> int:
+        with self._database.read() as session:
+            return session.scalar(select(func.count()).select_from(RunRow)) or 0
+
+
+def find_run(session: Session, run_id: str) -> RunRow:
+    """Returns a run's row. Raises: NotFoundError."""
+    row = session.get(RunRow, run_id)
+    if row is None:
+        raise NotFoundError(f"no run {run_id!r}; `league runs` lists them")
+    return row
+
+
+def fence(session: Session, run_id: str, token: int) -> RunRow:
+    """Returns the run's row, locked, if `token` is still the newest. Raises: LeaseLostError."""
+    row = session.get(RunRow, run_id, with_for_update=True)
+    if row is None or row.lease_token != token:
+        raise LeaseLostError(f"run {run_id} has been claimed by another supervisor")
+    return row
+
+
+def run_record(row: RunRow) -> RunRecord:
+    return RunRecord(
+        id=row.id,
+        name=row.name,
+        game=row.game,
+        seed=row.seed,
+        config=row.config,
+        state=row.state,  # type: ignore[arg-type]
+        desired_state=row.desired_state,  # type: ignore[arg-type]
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        finished_at=row.finished_at,
+        play_seconds=row.play_seconds,
+        moves=row.moves,
+        games=row.games,
+        next_series=row.next_series,
+        stop_reason=row.stop_reason,
+        lease_owner=row.lease_owner,
+        lease_token=row.lease_token,
+    )

@@ -1,0 +1,134 @@
+"""What the store keeps, as frozen objects; rows never leave the repositories."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from matchmaking.ratings.base import Rating
+from matchmaking.records import Player, Role, State
+
+RunState = Literal["pending", "running", "paused", "finished", "failed"]
+DesiredState = Literal["running", "paused", "stopped"]
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """One league. Times are seconds since 1970 by the database's clock; `play_seconds` leaves pauses out."""
+
+    id: str
+    name: str
+    game: str
+    seed: int
+    config: dict[str, Any]
+    state: RunState
+    desired_state: DesiredState
+    created_at: float
+    updated_at: float
+    finished_at: float | None
+    play_seconds: float
+    moves: int
+    games: int
+    next_series: int
+    stop_reason: str | None
+    lease_owner: str | None
+    lease_token: int
+
+
+@dataclass(frozen=True)
+class PlayerRecord:
+    """A member of the pool, with what is needed to play it and to go on learning.
+
+    Attributes:
+      bot: the id of an anchor's bot. checkpoint: sha256 of a frozen player's weights.
+      initial_checkpoint: what a learning player is reset to.
+      learner_state: sha256 of its full learning state at `steps`.
+      steps: decisions learnt from, all generations. snapshot_steps: the same at its last snapshot or reset.
+      snapshots: how many it has left in the pool.
+    """
+
+    name: str
+    role: Role
+    state: State
+    parent: str | None = None
+    parent_role: Role | None = None
+    generation: int = 0
+    bot: str | None = None
+    checkpoint: str | None = None
+    initial_checkpoint: str | None = None
+    learner_state: str | None = None
+    steps: int = 0
+    snapshot_steps: int = 0
+    snapshots: int = 0
+
+    def for_matching(self) -> Player:
+        """Returns the facts that match-making reads."""
+        return Player(self.name, self.role, self.state, self.parent, self.parent_role, self.generation)
+
+
+@dataclass(frozen=True)
+class PairRow:
+    """One pair of the payoff, from `first`'s side: wins, draws, losses, raw and decayed."""
+
+    first: str
+    second: str
+    raw: tuple[float, float, float]
+    decayed: tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class SeriesRow:
+    """A finished series; counts are (won, drawn, lost) of the first player in seat 0 and in seat 1."""
+
+    number: int
+    first: str
+    second: str
+    purpose: str
+    branch: str
+    first_seat: tuple[int, int, int]
+    second_seat: tuple[int, int, int]
+    moves: int
+
+
+@dataclass(frozen=True)
+class EventRecord:
+    """Something that happened, for the feed and the audit."""
+
+    kind: str
+    player: str | None = None
+    data: dict[str, Any] = field(default_factory=dict)
+    id: int = 0
+    at: float = 0.0
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A league as of one committed moment, to go on from."""
+
+    run: RunRecord
+    players: list[PlayerRecord]
+    pairs: list[PairRow]
+    ratings: dict[str, dict[str, Rating]]
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Everything that changed since the last write; written in one transaction or not at all.
+
+    Attributes:
+      ratings, history: by system, then player; history is also appended to the record.
+      metrics: one row for the charts, or None.
+    """
+
+    play_seconds: float
+    moves: int
+    games: int
+    next_series: int
+    players: list[PlayerRecord]
+    pairs: list[PairRow]
+    cleared_pairs: list[tuple[str, str]]
+    series: list[SeriesRow]
+    ratings: dict[str, dict[str, Rating]]
+    history: dict[str, dict[str, Rating]]
+    events: list[EventRecord]
+    metrics: dict[str, Any] | None

@@ -1,0 +1,229 @@
+"""The run's processes as Ray actors: thin shells around the coordinator, the learners and the players.
+
+Nobody waits for anybody on the way: a worker asks for its next series while it plays, fragments go to
+learners by object reference with at most two in flight a player, and weights come back with the answer.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from typing import Any
+
+import ray
+import torch
+
+from agents.fragment import Fragment
+from agents.processor import keep_freed_pages
+from league.config import RunConfig
+from league.records import PlayerRecord
+from league.runtime.coordinator import Coordinator
+from league.runtime.learning import LearnerPool
+from league.runtime.messages import LearnerOrders, RolloutOrders, WeightsUpdate
+from league.runtime.rollout import RolloutPlayer
+
+FRAGMENTS_IN_FLIGHT = 2
+EXCHANGE_SECONDS = 0.5
+TICKS_BETWEEN_CHECKS = 4
+
+
+def _prepare_process() -> None:
+    torch.set_num_threads(1)  # a process a core: more threads would fight over it
+    keep_freed_pages()
+
+
+class CoordinatorActor(Coordinator):
+    """The coordinator, one call at a time."""
+
+
+class LearnerActor:
+    """Learns in one thread; others take fragments in and hand weights out."""
+
+    def __init__(self, config: RunConfig, checkpoint_url: str, names: list[str], coordinator: Any) -> None:
+        _prepare_process()
+        self._config = config
+        self._pool = LearnerPool(config, checkpoint_url, names)
+        self._coordinator = coordinator
+        self._fragments: queue.Queue[Fragment] = queue.Queue()
+        self._room = {
+            name: threading.Semaphore(FRAGMENTS_IN_FLIGHT * config.rollout.workers) for name in names
+        }
+        self._latest: dict[str, WeightsUpdate] = {}
+        self._refs: dict[str, tuple[WeightsUpdate, Any]] = {}
+        self._lock = threading.Lock()
+        self._stopping = threading.Event()
+
+    def found(self) -> tuple[dict[str, str], dict[str, str]]:
+        """Stores the learners as they begin."""
+        return self._pool.found()
+
+    def resume(self, players: list[PlayerRecord]) -> None:
+        """Goes on from the stored states."""
+        self._pool.resume(players)
+
+    def publish(self) -> None:
+        """Makes the present weights available to workers."""
+        for name in self._pool.learners:
+            self._publish(name)
+
+    def push(self, fragment: Fragment, known: tuple[int, int]) -> list[Any]:
+        """Takes a fragment, waiting while too many of its player's are unlearnt.
+
+        Returns:
+          [reference to a WeightsUpdate] when there are weights newer than `known`, else [].
+        """
+        while not self._room[fragment.player].acquire(timeout=0.5):
+            if self._stopping.is_set():
+                return []
+        self._fragments.put(fragment)
+        return self.weights(fragment.player, known)
+
+    def weights(self, player: str, known: tuple[int, int]) -> list[Any]:
+        """Returns [reference to a WeightsUpdate] newer than `known` (generation, version), or []."""
+        latest = self._latest[player]
+        if (latest.generation, latest.version) == known:
+            return []
+        with self._lock:  # one object a version, however many workers ask
+            update, ref = self._refs.get(player, (None, None))
+            if update is not latest:
+                ref = ray.put(latest)
+                self._refs[player] = (latest, ref)
+        return [ref]
+
+    def stop(self) -> None:
+        """Ends `run` after the update in progress."""
+        self._stopping.set()
+
+    def run(self) -> None:
+        """Learns until told to stop, reporting to the coordinator about once a second."""
+        asked: Any = None
+        last_report = time.monotonic()
+        while not self._stopping.is_set():
+            try:
+                fragment = self._fragments.get(timeout=0.05)
+            except queue.Empty:
+                pass
+            else:
+                self._pool.learn(fragment)
+                self._room[fragment.player].release()
+                self._publish(fragment.player)
+            now = time.monotonic()
+            if asked is None and now - last_report >= self._config.save_interval_seconds:
+                last_report = now
+                asked = self._coordinator.exchange_learner.remote(self._pool.report())
+            elif asked is not None and ray.wait([asked], timeout=0)[0]:
+                orders: LearnerOrders = ray.get(asked)
+                asked = None
+                self._pool.forget_old_states()
+                self._pool.progress = orders.progress
+                if orders.snapshots:
+                    self._pool.obey(orders.snapshots)
+                    self.publish()
+                    last_report = 0.0  # the pool should have its new member at once
+                if orders.stop:
+                    break
+        if asked is not None:
+            ray.get(asked)
+        ray.get(self._coordinator.exchange_learner.remote(self._pool.report()))
+        self._pool.forget_old_states()
+        self._stopping.set()
+
+    def _publish(self, player: str) -> None:
+        update = self._pool.weights(player)
+        assert update is not None  # noqa: S101  nothing was said to be known
+        self._latest[player] = update
+
+
+class RolloutActor:
+    """Plays until told to stop."""
+
+    def __init__(
+        self,
+        config: RunConfig,
+        checkpoint_url: str,
+        worker: int,
+        seed: int,
+        coordinator: Any,
+        learners: dict[str, Any],
+    ) -> None:
+        """Args: learners: by player, the actor that learns for it."""
+        _prepare_process()
+        self._share = config.evaluation.share
+        self._name = f"rollout.{worker}"
+        self._player = RolloutPlayer(config, checkpoint_url, worker, seed)
+        self._coordinator = coordinator
+        self._learners = learners
+        self._pushes: dict[str, list[Any]] = {name: [] for name in learners}
+        self._asked: Any = None
+        self._last_exchange = 0.0
+        self._stopping = False
+        self._playing_since = time.monotonic()
+        self._evaluated = 0.0
+
+    def ready(self) -> bool:
+        """Returns when the games are made and everything is compiled."""
+        return True
+
+    def run(self) -> None:
+        """Plays until the coordinator says stop."""
+        for name, learner in self._learners.items():
+            self._take_weights(ray.get(learner.weights.remote(name, (-1, -1))))
+        self._answer(ray.get(self._coordinator.exchange_rollout.remote(self._name, self._player.report())))
+        self._playing_since = self._last_exchange = time.monotonic()
+        while not self._stopping:
+            for _ in range(TICKS_BETWEEN_CHECKS):
+                self._player.play_training()
+            if self._evaluated < self._share * (time.monotonic() - self._playing_since):
+                self._evaluate()
+            self._send_fragments()
+            self._exchange()
+        if self._asked is not None:
+            ray.get(self._asked)
+        ray.get(self._coordinator.exchange_rollout.remote(self._name, self._player.report()))
+
+    def _evaluate(self) -> None:
+        begin = time.monotonic()
+        if not self._player.play_evaluation():
+            time.sleep(0.001)
+        self._evaluated += time.monotonic() - begin
+
+    def _send_fragments(self) -> None:
+        for name, learner in self._learners.items():
+            pushes = self._pushes[name]
+            while self._player.ready_fragments(name) and not self._stopping:
+                if pushes:
+                    done, pushes[:] = ray.wait(pushes, num_returns=len(pushes), timeout=0)
+                    for ref in done:
+                        self._take_weights(ray.get(ref))
+                if len(pushes) >= FRAGMENTS_IN_FLIGHT:
+                    if self._player.ready_fragments(name) < 2:
+                        break
+                    # Playing on would only make data that is old when it is learnt from. The time is
+                    # not lost: rating games need no learner.
+                    begin = time.monotonic()
+                    self._player.play_evaluation()
+                    ray.wait(pushes, timeout=0.002)
+                    self._player.add_waiting(time.monotonic() - begin)
+                    self._exchange()
+                    continue
+                fragment = self._player.fragment(name)
+                pushes.append(learner.push.remote(fragment, self._player.version(name)))
+
+    def _take_weights(self, refs: list[Any]) -> None:
+        if refs:
+            self._player.apply_weights(ray.get(refs[0]))
+
+    def _exchange(self) -> None:
+        now = time.monotonic()
+        if self._asked is None and now - self._last_exchange >= EXCHANGE_SECONDS:
+            self._last_exchange = now
+            self._asked = self._coordinator.exchange_rollout.remote(self._name, self._player.report())
+        elif self._asked is not None and ray.wait([self._asked], timeout=0)[0]:
+            orders: RolloutOrders = ray.get(self._asked)
+            self._asked = None
+            self._answer(orders)
+
+    def _answer(self, orders: RolloutOrders) -> None:
+        self._stopping = orders.stop
+        self._player.apply_orders(orders)

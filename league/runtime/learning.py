@@ -1,0 +1,124 @@
+"""The learning players of one process: fragments in, weights, states and snapshots out.
+
+Plain object: an actor carries it in a Ray run, the serial loop calls it directly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import numpy as np
+
+from agents.errors import DivergenceError
+from agents.fragment import Fragment
+from agents.learner import Learner, UpdateMetrics
+from league.checkpoints import CheckpointStore
+from league.config import RunConfig
+from league.manager import LearnerProgress, SnapshotOrder
+from league.records import PlayerRecord
+from league.runtime.messages import LearnerReport, TakenSnapshot, WeightsUpdate
+
+
+class LearnerPool:
+    """One learner for each learning player of the run."""
+
+    def __init__(self, config: RunConfig, checkpoint_url: str, names: list[str] | None = None) -> None:
+        """Args: names: the learning players held here; all of the run's by default."""
+        self._store = CheckpointStore(checkpoint_url)
+        spec = config.game_spec()
+        self.learners = {
+            name: Learner(
+                config.network_spec(entry, spec),
+                (entry.learner or config.learner).build(),
+                seed=config.seed + index,
+            )
+            for index, (name, entry) in enumerate(config.roster().items())
+            if names is None or name in names
+        }
+        self.progress = 0.0
+        self._initial: dict[str, str] = {}
+        self._states: dict[str, list[str]] = {name: [] for name in self.learners}
+        self._last_good: dict[str, bytes] = {}
+        self._taken: list[TakenSnapshot] = []
+        self._metrics: dict[str, list[UpdateMetrics]] = {}
+        self._rolled_back: dict[str, str] = {}
+
+    def found(self) -> tuple[dict[str, str], dict[str, str]]:
+        """Stores every learner as it begins; returns the sha256 of its weights and of its state, by player."""
+        self._initial = {name: self._store.put(learner.checkpoint()) for name, learner in self.learners.items()}
+        return dict(self._initial), {p.player: p.state for p in self._save()}
+
+    def resume(self, players: list[PlayerRecord]) -> None:
+        """Goes on from stored states.
+
+        Raises:
+          CheckpointError: a state is missing or damaged. WeightsError: it is another network's.
+        """
+        for player in players:
+            if player.name in self.learners and player.learner_state and player.initial_checkpoint:
+                state = self._store.get(player.learner_state)
+                self.learners[player.name].restore(state)
+                self._initial[player.name] = player.initial_checkpoint
+                self._states[player.name] = [player.learner_state]
+                self._last_good[player.name] = state
+
+    def learn(self, fragment: Fragment) -> None:
+        """Updates a player from a fragment; a learner that diverges returns to its last stored state."""
+        learner = self.learners[fragment.player]
+        try:
+            metrics = learner.update(fragment, self.progress)
+        except DivergenceError as error:
+            learner.restore(self._last_good[fragment.player])
+            self._rolled_back[fragment.player] = str(error)
+            return
+        if metrics is not None:
+            self._metrics.setdefault(fragment.player, []).append(metrics)
+
+    def weights(self, player: str, known: tuple[int, int] = (-1, -1)) -> WeightsUpdate | None:
+        """Returns a player's weights, None when `known` (generation, version) is what they are."""
+        learner = self.learners[player]
+        if known == (learner.generation, learner.version):
+            return None
+        return WeightsUpdate(player, learner.generation, learner.version, learner.weights())
+
+    def obey(self, orders: list[SnapshotOrder]) -> None:
+        """Takes the ordered snapshots; what comes of it is in the next report."""
+        for order in orders:
+            learner = self.learners[order.player]
+            checkpoint = self._store.put(learner.checkpoint())
+            if order.resets:
+                learner.reset(self._store.get(self._initial[order.player]), order.next_generation)
+            state = self._store_state(order.player)
+            self._taken.append(TakenSnapshot(order, checkpoint, learner.steps, state))
+
+    def report(self) -> LearnerReport:
+        """Stores every learner's state and returns where they are, with the means of their metrics."""
+        means = {
+            player: {
+                key: float(np.mean([asdict(u)[key] for u in updates])) for key in asdict(updates[0])
+            }
+            for player, updates in self._metrics.items()
+        }
+        report = LearnerReport(self._save(), self._taken, means, self._rolled_back)
+        self._metrics, self._taken, self._rolled_back = {}, [], {}
+        return report
+
+    def forget_old_states(self) -> None:
+        """Deletes states that the store's record has moved on from; call when a report has been answered."""
+        for states in self._states.values():
+            while len(states) > 1:
+                self._store.delete(states.pop(0))
+
+    def _save(self) -> list[LearnerProgress]:
+        return [
+            LearnerProgress(name, learner.generation, learner.steps, self._store_state(name))
+            for name, learner in self.learners.items()
+        ]
+
+    def _store_state(self, player: str) -> str:
+        state = self.learners[player].state()
+        sha = self._store.put(state)
+        self._last_good[player] = state
+        if sha not in self._states[player]:
+            self._states[player].append(sha)
+        return sha

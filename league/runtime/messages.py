@@ -1,0 +1,100 @@
+"""What passes between the processes of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from agents.seating import Series, SeriesResult
+from league.manager import LearnerProgress, SnapshotOrder
+
+
+@dataclass(frozen=True)
+class RolloutReport:
+    """What a worker has played since its last report, and how many more episodes it could start."""
+
+    results: list[SeriesResult]
+    moves: int
+    games: int
+    wanted_training: int
+    wanted_evaluation: int
+    waiting: float
+
+
+@dataclass(frozen=True)
+class FrozenPlayer:
+    """How to play somebody who does not learn: a bot's id or a checkpoint's sha256."""
+
+    bot: str | None
+    checkpoint: str | None
+
+
+@dataclass(frozen=True)
+class RolloutOrders:
+    """What a worker shall play; `frozen` has every player in it that does not learn."""
+
+    training: list[Series]
+    evaluation: list[Series]
+    frozen: dict[str, FrozenPlayer]
+    stop: bool
+
+
+@dataclass(frozen=True)
+class TakenSnapshot:
+    """A snapshot order carried out; `state` is the learner's state afterwards."""
+
+    order: SnapshotOrder
+    checkpoint: str
+    steps: int
+    state: str
+
+
+@dataclass(frozen=True)
+class LearnerReport:
+    """Where the learners of a worker are, all of it safely in the checkpoint store.
+
+    `metrics`: by player, the means since the last report. `rolled_back`: players that diverged, with why.
+    """
+
+    progress: list[LearnerProgress]
+    snapshots: list[TakenSnapshot]
+    metrics: dict[str, dict[str, float]]
+    rolled_back: dict[str, str]
+
+
+@dataclass(frozen=True)
+class LearnerOrders:
+    """What the learners shall do; `progress` of the run in [0, 1] steers their schedules."""
+
+    snapshots: list[SnapshotOrder]
+    progress: float
+    stop: bool
+
+
+@dataclass(frozen=True)
+class WeightsUpdate:
+    """One version of a learning player's weights."""
+
+    player: str
+    generation: int
+    version: int
+    weights: dict[str, npt.NDArray[np.float32]]
+
+
+@dataclass(frozen=True)
+class RunStatus:
+    """Where a run is, for the eyes of whoever started it."""
+
+    play_seconds: float
+    moves: int
+    games: int
+    moves_per_second: float
+    learner_steps_per_second: float
+    policy_lag: float
+    snapshots: int
+    progress: float
+    finished: bool
+    metrics: dict[str, Any]

@@ -1,0 +1,142 @@
+"""One run on Ray: starts its actors, watches them, brings them to an end."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
+import ray
+from ray.exceptions import RayError
+
+from league.config import RunConfig
+from league.errors import LeaseLostError, RuntimeFailedError
+from league.records import Snapshot
+from league.runtime.actors import CoordinatorActor, LearnerActor, RolloutActor
+from league.runtime.messages import RunStatus
+
+OBJECT_STORE_BYTES = 512 * 1024 * 1024
+CONCURRENT_CALLS = 64
+
+
+@contextlib.contextmanager
+def local_ray(config: RunConfig) -> Iterator[None]:
+    """A Ray of our own for the block: on loopback, without dashboard, gone at the end.
+
+    Its processes die with this one, however it dies (Ray ties them to its driver by PR_SET_PDEATHSIG).
+    """
+    workers = config.rollout.workers + config.learner_workers
+    folder = tempfile.mkdtemp(prefix="league-ray-")
+    # Ray would warn of each of these on a terminal that shows the league's progress.
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        ray.init(
+            address="local",
+            num_cpus=max(os.cpu_count() or 1, workers),
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+            object_store_memory=OBJECT_STORE_BYTES,
+            _node_ip_address="127.0.0.1",
+            _temp_dir=folder,
+        )
+        yield
+    finally:
+        ray.shutdown()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class RayRun:
+    """The actors of one run."""
+
+    def __init__(
+        self,
+        config: RunConfig,
+        snapshot: Snapshot,
+        *,
+        database_url: str,
+        checkpoint_url: str,
+        token: int,
+    ) -> None:
+        """Starts the actors and founds the league, or goes on from `snapshot`.
+
+        Raises:
+          LeaseLostError: another supervisor owns the run.
+          RuntimeFailedError: an actor did not start.
+        """
+        run_id = snapshot.run.id
+        names = list(config.roster())
+        groups = [names[i :: config.learner_workers] for i in range(config.learner_workers)]
+        with _translated():
+            self._coordinator = (
+                ray.remote(CoordinatorActor)
+                .options(num_cpus=0)
+                .remote(config, database_url, run_id, token)
+            )
+            make_learner = ray.remote(LearnerActor).options(num_cpus=1, max_concurrency=CONCURRENT_CALLS)
+            self._learners = {
+                i: make_learner.remote(config, checkpoint_url, group, self._coordinator)
+                for i, group in enumerate(groups)
+                if group
+            }
+            by_player = {name: self._learners[i] for i, group in enumerate(groups) for name in group}
+            make_rollout = ray.remote(RolloutActor).options(num_cpus=1)
+            # A resumed run must not draw the games of its first life again.
+            seeds = [config.seed * 10_007 + snapshot.run.next_series * 101 + 10 * i for i in range(config.rollout.workers)]
+            self._rollouts = [
+                make_rollout.remote(config, checkpoint_url, i, seed % 2**31, self._coordinator, by_player)
+                for i, seed in enumerate(seeds)
+            ]
+            if snapshot.players:
+                ray.get([a.resume.remote(snapshot.players) for a in self._learners.values()])
+            else:
+                initial: dict[str, str] = {}
+                states: dict[str, str] = {}
+                for founded in ray.get([a.found.remote() for a in self._learners.values()]):
+                    initial |= founded[0]
+                    states |= founded[1]
+                ray.get(self._coordinator.found.remote(initial, states))
+            ray.get([a.publish.remote() for a in self._learners.values()])
+            ray.get([a.ready.remote() for a in self._rollouts])
+            self._loops = [a.run.remote() for a in (*self._learners.values(), *self._rollouts)]
+
+    def status(self) -> RunStatus:
+        """Returns where the run is. Raises: LeaseLostError, RuntimeFailedError: an actor died."""
+        with _translated():
+            done, _ = ray.wait(self._loops, num_returns=len(self._loops), timeout=0)
+            ray.get(done)  # raises what ended a loop that should not have ended
+            status: RunStatus = ray.get(self._coordinator.status.remote(), timeout=60)
+            return status
+
+    def note(self, kind: str, **data: Any) -> None:
+        """Writes an event down."""
+        with _translated():
+            ray.get(self._coordinator.note.remote(kind, **data))
+
+    def finish(self, timeout: float = 20.0) -> None:
+        """Stops play, saves the learners, writes everything. Raises: as `status`."""
+        with _translated():
+            ray.get(self._coordinator.stop.remote())
+            ray.get(self._loops[len(self._learners) :], timeout=timeout)
+            for learner in self._learners.values():
+                ray.get(learner.stop.remote())
+            ray.get(self._loops, timeout=timeout)
+            ray.get(self._coordinator.flush.remote())
+
+
+@contextlib.contextmanager
+def _translated() -> Iterator[None]:
+    """Ray's errors as the league's."""
+    try:
+        yield
+    except RayError as error:
+        cause = getattr(error, "cause", None)
+        if isinstance(cause, LeaseLostError):
+            raise LeaseLostError(str(cause)) from error
+        last_line = str(error).strip().splitlines()[-1]
+        raise RuntimeFailedError(f"a process of the run failed: {last_line}") from error

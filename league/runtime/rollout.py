@@ -1,0 +1,149 @@
+"""Plays a league's games: one collector for training, one for the ratings.
+
+Plain object: an actor carries it in a Ray run, the serial loop calls it directly.
+"""
+
+from __future__ import annotations
+
+import time
+
+import torch
+
+import envs
+from agents import weights
+from agents.bots import make_bot
+from agents.collector import Collector, warm_up
+from agents.fragment import Fragment
+from agents.networks import build
+from agents.policy import NetworkPolicy, Policy
+from agents.processor import resolve_precision
+from league.checkpoints import CheckpointStore
+from league.config import RunConfig
+from league.runtime.messages import FrozenPlayer, RolloutOrders, RolloutReport, WeightsUpdate
+
+# Policies of frozen players kept in memory, in use or not.
+POLICY_CACHE = 256
+
+
+class RolloutPlayer:
+    """Games, policies and what comes of them, for one worker of a run."""
+
+    def __init__(self, config: RunConfig, checkpoint_url: str, worker: int, seed: int) -> None:
+        """Args: worker: its number in the run. seed: of everything this worker draws."""
+        self._config = config
+        warm_up(config.game)
+        self._store = CheckpointStore(checkpoint_url)
+        self._dtype = resolve_precision(config.learner.precision)
+        rollout, evaluation = config.rollout, config.evaluation
+        training_game = envs.make(config.game, rollout.num_envs, seed, forfeit_illegal=True)
+        evaluation_game = envs.make(config.game, evaluation.num_envs, seed + 1, forfeit_illegal=True)
+        self._spec = training_game.spec
+        roster = config.roster()
+        self.learners = list(roster)
+        self._networks = {name: build(config.network_spec(e, self._spec), 0) for name, e in roster.items()}
+        self._training = Collector(
+            training_game,
+            self.learners,
+            fragment_length=rollout.fragment_length,
+            fragment_lanes=rollout.fragment_lanes,
+            seed=seed,
+        )
+        self._evaluation = Collector(
+            evaluation_game,
+            [],
+            fragment_length=1,
+            fragment_lanes=1,
+            seed=seed + 1,
+            temperature=evaluation.temperature,
+        )
+        self._bot_seed = seed + 2 + worker
+        self._versions: dict[str, tuple[int, int]] = {}
+        self._reported_moves = self._reported_games = 0
+        self._episodes_per_second = 0.0
+        self._last_report = time.monotonic()
+        self._waited = 0.0
+
+    def apply_weights(self, update: WeightsUpdate) -> None:
+        """Plays a learning player with newer weights from now on."""
+        if self._versions.get(update.player) == (update.generation, update.version):
+            return
+        self._versions[update.player] = (update.generation, update.version)
+        network = self._networks[update.player]
+        network.load_state_dict({k: torch.tensor(v) for k, v in update.weights.items()})
+        policy = NetworkPolicy(network, self._dtype)
+        for collector in (self._training, self._evaluation):
+            collector.update_learner(update.player, policy, update.version, update.generation)
+
+    def version(self, player: str) -> tuple[int, int]:
+        """Returns generation and version of the weights a learning player plays with; (-1, -1): none yet."""
+        return self._versions.get(player, (-1, -1))
+
+    def apply_orders(self, orders: RolloutOrders) -> None:
+        """Queues leased series, loading the frozen players they need."""
+        for collector, series_list in (
+            (self._training, orders.training),
+            (self._evaluation, orders.evaluation),
+        ):
+            for series in series_list:
+                for name in series.players:
+                    if not collector.knows(name):
+                        collector.put_policy(name, self._load(orders.frozen[name]))
+                collector.add_series(series)
+            collector.keep_policies(POLICY_CACHE)
+
+    def play_training(self) -> None:
+        """One decision in every training game."""
+        self._training.tick()
+
+    def play_evaluation(self) -> bool:
+        """One decision in every rating game; False when there is none."""
+        if self._evaluation.is_idle:
+            return False
+        self._evaluation.tick()
+        return True
+
+    def fragment(self, player: str) -> Fragment | None:
+        """Takes a fragment that is ready."""
+        return self._training.take_fragment(player) if self._training.ready_fragments(player) else None
+
+    def ready_fragments(self, player: str) -> int:
+        return self._training.ready_fragments(player)
+
+    def add_waiting(self, seconds: float) -> None:
+        """Notes time in which no training game moved because a learner was behind."""
+        self._waited += seconds
+
+    def report(self, ahead_seconds: float = 1.5) -> RolloutReport:
+        """Returns what was played since the last report and what could be played next.
+
+        Args:
+          ahead_seconds: for how long the queue shall last, twice the number of games at least.
+        """
+        now = time.monotonic()
+        seconds = max(now - self._last_report, 1e-3)
+        training, evaluation = self._training.counts, self._evaluation.counts
+        moves = training.moves + evaluation.moves - self._reported_moves
+        games = training.episodes + evaluation.episodes - self._reported_games
+        self._reported_moves += moves
+        self._reported_games += games
+        self._episodes_per_second = 0.5 * self._episodes_per_second + 0.5 * games / seconds
+        ahead = max(2 * self._config.rollout.num_envs, int(self._episodes_per_second * ahead_seconds))
+        report = RolloutReport(
+            results=self._training.take_results() + self._evaluation.take_results(),
+            moves=moves,
+            games=games,
+            wanted_training=max(0, ahead - self._training.queued_episodes),
+            wanted_evaluation=max(0, 2 * self._config.evaluation.num_envs - self._evaluation.queued_episodes)
+            if self._config.evaluation.share > 0
+            else 0,
+            waiting=min(1.0, self._waited / seconds),
+        )
+        self._last_report, self._waited = now, 0.0
+        return report
+
+    def _load(self, player: FrozenPlayer) -> Policy:
+        if player.bot is not None:
+            return make_bot(player.bot, self._spec, self._bot_seed)
+        assert player.checkpoint is not None  # noqa: S101  a frozen player has one or the other
+        network, _ = weights.load_network(self._store.get(player.checkpoint))
+        return NetworkPolicy(network, self._dtype)

@@ -1,0 +1,210 @@
+"""Claims runs and keeps them going: the only one who may, by lease and fencing token."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+from collections.abc import Iterator
+
+from league.checkpoints import CheckpointStore
+from league.config import RunConfig
+from league.db.league_state import LeagueRepository
+from league.db.runs import RunRepository
+from league.db.session import Database
+from league.errors import LeaseLostError, RunBusyError, RuntimeFailedError
+from league.records import DesiredState, EventRecord, RunRecord
+from league.runtime.coordinator import Coordinator
+from league.runtime.learning import LearnerPool
+from league.runtime.messages import RunStatus
+from league.runtime.rollout import RolloutPlayer
+from league.runtime.serial import run_serial
+
+LEASE_SECONDS = 10.0
+HEARTBEAT_SECONDS = 2.0
+STATUS_SECONDS = 0.5
+RESTARTS = 5
+
+OnStatus = Callable[[RunStatus], None]
+
+
+class Supervisor:
+    """Runs leagues out of a database: claims, starts, watches, restarts, releases."""
+
+    def __init__(self, database_url: str, checkpoint_url: str) -> None:
+        """Raises: DatabaseError, CheckpointError: a store cannot be opened."""
+        self._database = Database(database_url)
+        self._database.require_current()
+        self._runs = RunRepository(self._database)
+        self._checkpoint_url = CheckpointStore(checkpoint_url).url
+        self._owner = f"{socket.gethostname()}:{os.getpid()}"
+
+    def wait_for_claim(self, run_id: str, stop: threading.Event, on_wait: Callable[[float], None]) -> int:
+        """Claims a run, waiting out the lease of an owner that has died.
+
+        Args:
+          on_wait: called once with the seconds to wait.
+
+        Raises:
+          RunBusyError: its owner is alive: the lease was prolonged while waiting.
+        """
+        waited_for: float | None = None
+        while True:
+            token = self._runs.claim(run_id, self._owner, LEASE_SECONDS)
+            if token is not None:
+                return token
+            left = self._runs.lease_left(run_id)
+            if waited_for is None:
+                waited_for = left
+                on_wait(left)
+            elif left > waited_for or stop.is_set():
+                owner = self._runs.get(run_id).lease_owner
+                raise RunBusyError(f"run {run_id} is being run by {owner}; stop it there first")
+            else:
+                waited_for = left
+            time.sleep(0.5)
+
+    def supervise(
+        self, run_id: str, token: int, stop: threading.Event, on_status: OnStatus
+    ) -> RunRecord:
+        """Runs a claimed run until it is finished, paused, told to stop, or lost.
+
+        Args:
+          stop: set from outside to pause the run (Ctrl-C).
+          on_status: called about twice a second while it plays.
+
+        Raises:
+          LeaseLostError: somebody else owns the run now.
+          RuntimeFailedError: its processes died more often than they may; the run is marked failed.
+        """
+        config = RunConfig.from_data(self._runs.get(run_id).config, f"run {run_id}")
+        with self._heartbeats(run_id, token) as desired:
+            failures = 0
+            while True:
+                try:
+                    finished = self._play(config, run_id, token, stop, desired, on_status)
+                    break
+                except RuntimeFailedError as error:
+                    failures += 1
+                    repository = LeagueRepository(self._database, run_id)
+                    repository.add_event(EventRecord("restarted", data={"reason": str(error)}))
+                    if failures > RESTARTS:
+                        self._runs.release(run_id, token, "failed", str(error))
+                        raise
+                    time.sleep(min(2.0**failures, 30.0))
+            if finished:
+                self._runs.release(run_id, token, "finished", "reached its stop rule")
+            elif desired() == "stopped":
+                self._runs.release(run_id, token, "finished", "stopped")
+            else:
+                self._runs.release(run_id, token, "paused", "interrupted" if stop.is_set() else "paused")
+        return self._runs.get(run_id)
+
+    def serve(self, stop: threading.Event, on_status: OnStatus, poll_seconds: float = 1.0) -> None:
+        """Claims and runs whatever shall run, one run after another, until told to stop."""
+        while not stop.wait(poll_seconds):
+            for run in self._runs.claimable():
+                token = self._runs.claim(run.id, self._owner, LEASE_SECONDS)
+                if token is not None:
+                    try:
+                        self.supervise(run.id, token, stop, on_status)
+                    except (LeaseLostError, RuntimeFailedError):
+                        pass  # it is in the run's events; the next run is not to suffer
+                    break
+
+    def _play(
+        self,
+        config: RunConfig,
+        run_id: str,
+        token: int,
+        stop: threading.Event,
+        desired: Callable[[], DesiredState],
+        on_status: OnStatus,
+    ) -> bool:
+        """Plays until the end or until told to stop; returns whether the stop rule was reached."""
+
+        def wanted() -> bool:
+            return not stop.is_set() and desired() == "running"
+
+        snapshot = LeagueRepository(self._database, run_id).load()
+        if config.topology == "sync":
+            return self._play_serially(config, run_id, token, wanted, on_status)
+        from league.runtime.ray_run import RayRun, local_ray  # 1 s that a serial run need not pay
+
+        with local_ray(config):
+            run = RayRun(
+                config,
+                snapshot,
+                database_url=self._database.url,
+                checkpoint_url=self._checkpoint_url,
+                token=token,
+            )
+            if snapshot.players:
+                run.note("resumed", play_seconds=snapshot.run.play_seconds)
+            status = run.status()
+            while wanted() and not status.finished:
+                stop.wait(STATUS_SECONDS)
+                status = run.status()
+                on_status(status)
+            if not wanted():
+                run.note("interrupted" if stop.is_set() else desired())
+            finished = status.finished
+            run.finish()
+            if finished:
+                on_status(run.status())
+            return finished
+
+    def _play_serially(
+        self, config: RunConfig, run_id: str, token: int, wanted: Callable[[], bool], on_status: OnStatus
+    ) -> bool:
+        import torch
+
+        snapshot = LeagueRepository(self._database, run_id).load()
+        torch.set_num_threads(1)  # the order of sums must not depend on the machine
+        coordinator = Coordinator(config, self._database.url, run_id, token)
+        learning = LearnerPool(config, self._checkpoint_url)
+        rollout = RolloutPlayer(
+            config, self._checkpoint_url, 0, (config.seed * 10_007 + snapshot.run.next_series) % 2**31
+        )
+        if snapshot.players:
+            learning.resume(snapshot.players)
+        else:
+            coordinator.found(*learning.found())
+
+        def exchanged(status: RunStatus) -> bool:
+            on_status(status)
+            return wanted()
+
+        run_serial(
+            coordinator,
+            rollout,
+            learning,
+            evaluation_share=config.evaluation.share,
+            on_exchange=exchanged,
+        )
+        return coordinator.progress() >= 1.0
+
+    @contextmanager
+    def _heartbeats(self, run_id: str, token: int) -> Iterator[Callable[[], DesiredState]]:
+        """Prolongs the lease in a thread of its own: starting processes may take longer than a lease."""
+        desired: list[DesiredState] = ["running"]
+        over = threading.Event()
+
+        def beat() -> None:
+            while not over.wait(HEARTBEAT_SECONDS):
+                try:
+                    desired[0] = self._runs.heartbeat(run_id, token, LEASE_SECONDS)
+                except LeaseLostError:
+                    desired[0] = "paused"  # nothing can be written any more; the loop ends by itself
+                    return
+
+        thread = threading.Thread(target=beat, name="heartbeat", daemon=True)
+        thread.start()
+        try:
+            yield lambda: desired[0]
+        finally:
+            over.set()
+            thread.join()

@@ -1,0 +1,183 @@
+"""What a person or a page asks of a league, answered from the store."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from league.config import RunConfig
+from league.db.runs import RunRepository
+from league.db.session import Database
+from league.db.views import LeagueViews
+from league.errors import NotFoundError
+from league.records import EventRecord, RunRecord, Snapshot
+from matchmaking.payoff import PairRecord, PayoffMatrix
+from matchmaking.ratings.base import Rating
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One row of the standings. TrueSkill is μ, σ and the conservative μ − 3σ, by which rows are ranked."""
+
+    rank: int
+    player: str
+    role: str
+    state: str
+    trueskill_mu: float
+    trueskill_sigma: float
+    conservative: float
+    elo: float
+    games: int
+    rated_games: int
+    wins: int
+    draws: int
+    losses: int
+    win_rate: float
+    steps: int
+    parent: str | None
+    generation: int
+
+
+@dataclass(frozen=True)
+class PayoffTable:
+    """Win rates between players in the order of the standings; -1 where a pair has not met."""
+
+    players: list[str]
+    win_rates: list[list[float]]
+    games: list[list[int]]
+
+
+class LeagueService:
+    """Runs, standings, payoffs, events. Every answer is of one committed moment."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._runs = RunRepository(database)
+        self._views = LeagueViews(database)
+
+    def launch(self, config: RunConfig) -> RunRecord:
+        """Writes down a run that a supervisor shall run."""
+        data = config.model_dump(mode="json", exclude_none=True)
+        return self._runs.create(data, config.name, config.game, config.seed)
+
+    def runs(self) -> list[RunRecord]:
+        """Returns the newest runs first."""
+        return self._runs.list()
+
+    def run(self, run_id: str) -> RunRecord:
+        """Raises: NotFoundError."""
+        return self._runs.get(run_id)
+
+    def resolve(self, name: str) -> RunRecord:
+        """Finds a run by id, by the beginning of one, or `latest`. Raises: NotFoundError."""
+        runs = self._runs.list(limit=1000)
+        if name == "latest" and runs:
+            return runs[0]
+        matches = [r for r in runs if r.id == name] or [r for r in runs if name and r.id.startswith(name)]
+        if len(matches) != 1:
+            known = ", ".join(r.id for r in runs[:5]) or "none yet"
+            problem = "no run" if not matches else f"{len(matches)} runs begin with"
+            raise NotFoundError(f"{problem} {name!r}; newest runs: {known}")
+        return matches[0]
+
+    def want(self, run_id: str, desired: Any) -> RunRecord:
+        """Writes down what a run shall do. Raises: NotFoundError."""
+        return self._runs.desire(run_id, desired)
+
+    def standings(self, run_id: str) -> list[Standing]:
+        """Returns the players, best first. Raises: NotFoundError."""
+        return _standings(self._views.snapshot(run_id))
+
+    def payoffs(self, run_id: str, limit: int = 60) -> PayoffTable:
+        """Returns the best `limit` players' win rates against each other. Raises: NotFoundError."""
+        snapshot = self._views.snapshot(run_id)
+        names = [row.player for row in _standings(snapshot)][:limit]
+        payoff = _payoff(snapshot)
+        games = [[int(payoff.games(i, j)) for j in names] for i in names]
+        rates = [
+            [round(payoff.win_rate(i, j), 4) if n else -1.0 for j, n in zip(names, row, strict=True)]
+            for i, row in zip(names, games, strict=True)
+        ]
+        return PayoffTable(names, rates, games)
+
+    def events(self, run_id: str, after: int = 0) -> list[EventRecord]:
+        """Returns the events after one, oldest first. Raises: NotFoundError."""
+        self._runs.get(run_id)
+        return self._views.events_after(run_id, after)
+
+    def latest_events(self, run_id: str, limit: int = 30) -> list[EventRecord]:
+        """Returns the newest events, newest first."""
+        return self._views.latest_events(run_id, limit)
+
+    def rating_history(self, run_id: str, system: str = "trueskill") -> dict[str, list[tuple[float, ...]]]:
+        """Returns (play seconds, moves, mu, sigma) by player. Raises: NotFoundError."""
+        self._runs.get(run_id)
+        return self._views.rating_history(run_id, system)
+
+    def metrics(self, run_id: str) -> list[dict[str, Any]]:
+        """Returns throughput and learning metrics over the run. Raises: NotFoundError."""
+        self._runs.get(run_id)
+        return self._views.metrics(run_id)
+
+    def require_ready(self) -> None:
+        """Raises: DatabaseError: the database cannot be read or is not at this program's schema."""
+        self._database.require_current()
+
+
+def standing_as_json(row: Standing) -> dict[str, Any]:
+    """Returns a row with its numbers rounded as they are shown."""
+    data = asdict(row)
+    return {k: round(v, 3) if isinstance(v, float) else v for k, v in data.items()}
+
+
+def run_as_json(run: RunRecord) -> dict[str, Any]:
+    """Returns a run as the API shows it: without its config and its lease."""
+    data = asdict(run)
+    for hidden in ("config", "lease_owner", "lease_token", "next_series"):
+        del data[hidden]
+    rate = run.moves / run.play_seconds if run.play_seconds > 0 else 0.0
+    return {**data, "mean_moves_per_second": round(rate, 1)}
+
+
+def _payoff(snapshot: Snapshot) -> PayoffMatrix:
+    payoff = PayoffMatrix()
+    for pair in snapshot.pairs:
+        payoff.load(pair.first, pair.second, PairRecord(*pair.raw), PairRecord(*pair.decayed))
+    return payoff
+
+
+def _standings(snapshot: Snapshot) -> list[Standing]:
+    trueskill, elo = snapshot.ratings.get("trueskill", {}), snapshot.ratings.get("elo", {})
+    payoff = _payoff(snapshot)
+    unrated = Rating(0.0)
+
+    def strength(name: str) -> float:
+        rating = trueskill.get(name, unrated)
+        return rating.mu - 3.0 * rating.sigma
+
+    rows = []
+    ranked = sorted(snapshot.players, key=lambda p: (-strength(p.name), p.name))
+    for rank, player in enumerate(ranked, start=1):
+        rating, record = trueskill.get(player.name, unrated), payoff.total(player.name)
+        rows.append(
+            Standing(
+                rank=rank,
+                player=player.name,
+                role=player.role,
+                state=player.state,
+                trueskill_mu=rating.mu,
+                trueskill_sigma=rating.sigma,
+                conservative=strength(player.name),
+                elo=elo.get(player.name, unrated).mu,
+                games=int(record.games),
+                rated_games=rating.games,
+                wins=int(record.wins),
+                draws=int(record.draws),
+                losses=int(record.losses),
+                win_rate=(record.wins + 0.5 * record.draws) / record.games if record.games else 0.5,
+                steps=player.steps,
+                parent=player.parent,
+                generation=player.generation,
+            )
+        )
+    return rows
