@@ -22,7 +22,8 @@ class RandomBot:
         legal: npt.NDArray[np.bool_],
         rng: np.random.Generator,
     ) -> npt.NDArray[np.int64]:
-        return np.argmax(rng.random(legal.shape) * legal, axis=1)
+        actions: npt.NDArray[np.int64] = (rng.random(legal.shape) * legal).argmax(axis=1)
+        return actions
 
 
 class MCTSBot:
@@ -34,9 +35,7 @@ class MCTSBot:
     def __init__(self, openspiel_id: str, simulations: int, seed: int) -> None:
         self._game = pyspiel.load_game(openspiel_id)
         evaluator = pyspiel.RandomRolloutEvaluator(1, seed)
-        self._search = pyspiel.MCTSBot(
-            self._game, evaluator, 2.0, simulations, 1000, False, seed, False
-        )
+        self._search = pyspiel.MCTSBot(self._game, evaluator, 2.0, simulations, 1000, False, seed, False)
 
     def act(
         self,

@@ -118,14 +118,15 @@ class Collector:
                 return
             self._policies[self._policy_index.pop(player)] = None
 
-    def add_series(self, series: Series) -> None:
-        """Queues a series whose players are all known."""
-        first, second = (self._policy_index[p] for p in series.players)
-        owners = [
-            self._owner_index.get(player, -1) if learns else -1
-            for player, learns in zip(series.players, series.learners, strict=True)
-        ]
-        self._seating.add(series, (first, second), (owners[0], owners[1]))
+    def add_series(self, *leased: Series) -> None:
+        """Queues series whose players are all known."""
+        for series in leased:
+            first, second = (self._policy_index[p] for p in series.players)
+            owners = [
+                self._owner_index.get(player, -1) if learns else -1
+                for player, learns in zip(series.players, series.learners, strict=True)
+            ]
+            self._seating.add(series, (first, second), (owners[0], owners[1]))
         self._seating.fill()
 
     def tick(self) -> None:
@@ -203,7 +204,7 @@ class Collector:
 
 
 def warm_up(game_id: str) -> None:
-    """Compiles the kernels for a game's dtypes (20 s on a machine that has never played, then from a cache)."""
+    """Compiles the kernels for a game's dtypes: 20 s at the very first time, then from a cache."""
     game = envs.make(game_id, 2, 0)
     collector = Collector(game, ["warm_up"], fragment_length=1, fragment_lanes=1, seed=0)
     spec = NetworkSpec(game.spec.observation_size, game.spec.num_actions, (8,))

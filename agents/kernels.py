@@ -140,7 +140,7 @@ def _push(queue: I32, head: I32, count: I32, owner: int, page: int) -> None:
 
 
 @numba.njit(cache=True)
-def _pop(queue: I32, head: I32, count: I32, owner: int) -> int:
+def _pop(queue: I32, head: I32, count: I32, owner: int) -> Any:
     page = queue[owner, head[owner]]
     head[owner] = (head[owner] + 1) % queue.shape[1]
     count[owner] -= 1
@@ -148,13 +148,13 @@ def _pop(queue: I32, head: I32, count: I32, owner: int) -> int:
 
 
 @numba.njit(cache=True)
-def _page_for(pages: Pages, owner: int, version: int) -> int:
+def _page_for(pages: Pages, owner: int, version: int) -> Any:
     """An open page of this owner, oldest first; else a free one; else another owner's oldest open one."""
     if pages.open_count[owner] > 0:
         return _pop(pages.open_queue, pages.open_head, pages.open_count, owner)
     if pages.free_count[0] > 0:
         pages.free_count[0] -= 1
-        page = pages.free[pages.free_count[0]]
+        page = int(pages.free[pages.free_count[0]])
     else:
         victim = np.argmax(pages.open_count)
         if pages.open_count[victim] == 0:
@@ -256,12 +256,12 @@ def take_pages(
     rewards: F32,
     terminal: npt.NDArray[np.bool_],
 ) -> int:
-    """Moves as many full pages as `actions` [T, B] holds into time-major arrays; returns the oldest version."""
+    """Moves B full pages into time-major arrays [T, B, ...]; returns the oldest version among them."""
     steps, lanes = actions.shape
-    oldest = np.int64(1) << 62
+    oldest = 1 << 62
     for b in range(lanes):
         page = _pop(pages.full_queue, pages.full_head, pages.full_count, owner)
-        oldest = min(oldest, pages.version[page])
+        oldest = min(oldest, int(pages.version[page]))
         for t in range(steps):
             obs[t, b, :] = pages.obs[page, t]
             legal[t, b, :] = pages.legal[page, t]

@@ -81,7 +81,7 @@ class Learner:
         norms: list[float] = []
         for _ in range(self._config.epochs):
             order = torch.randperm(fragment.steps, generator=self._rng)
-            for rows in order.split(self._config.minibatch):
+            for rows in torch.split(order, self._config.minibatch):
                 loss, norm = self._descend([t[rows] for t in batch], entropy_coefficient)
                 losses.append(loss)
                 norms.append(norm)
@@ -90,8 +90,15 @@ class Learner:
         self.version += 1
         self.steps += fragment.steps
         self.generation_steps += fragment.steps
-        means = [float(torch.stack(column).mean()) for column in list(zip(*losses, strict=True))[1:]]
-        return UpdateMetrics(*means, gradient_norm=float(np.mean(norms)), policy_lag=lag)
+        return UpdateMetrics(
+            policy_loss=_mean([loss.policy for loss in losses]),
+            value_loss=_mean([loss.value for loss in losses]),
+            entropy=_mean([loss.entropy for loss in losses]),
+            approximate_kl=_mean([loss.approximate_kl for loss in losses]),
+            clip_fraction=_mean([loss.clip_fraction for loss in losses]),
+            gradient_norm=float(np.mean(norms)),
+            policy_lag=lag,
+        )
 
     def weights(self) -> dict[str, npt.NDArray[np.float32]]:
         """Returns a copy of the weights, for actors."""
@@ -199,7 +206,12 @@ class Learner:
         self._optimiser.zero_grad(set_to_none=True)
         loss.total.backward()  # type: ignore[no-untyped-call]
         norm = float(nn.utils.clip_grad_norm_(self._network.parameters(), self._config.max_grad_norm))
-        if not np.isfinite(norm) or not bool(torch.isfinite(loss.total)):
-            raise DivergenceError(f"loss {float(loss.total):.3g}, gradient norm {norm:.3g}")
+        total = float(loss.total.detach())
+        if not np.isfinite(norm) or not np.isfinite(total):
+            raise DivergenceError(f"loss {total:.3g}, gradient norm {norm:.3g}")
         self._optimiser.step()
         return loss, norm
+
+
+def _mean(values: list[torch.Tensor]) -> float:
+    return float(torch.stack(values).mean())

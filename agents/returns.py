@@ -45,7 +45,9 @@ def gae(
       ShapeError: when the inputs' [T, B] differ.
     """
     shape = rewards.shape
-    if not (rewards.ndim == 2 and discounts.shape == values.shape == shape and bootstrap_value.shape == shape[1:]):
+    if not (
+        rewards.ndim == 2 and discounts.shape == values.shape == shape and bootstrap_value.shape == shape[1:]
+    ):
         raise ShapeError(
             f"gae needs rewards, discounts, values [T, B] and bootstrap_value [B], got {tuple(shape)}, "
             f"{tuple(discounts.shape)}, {tuple(values.shape)}, {tuple(bootstrap_value.shape)}"

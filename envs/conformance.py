@@ -69,7 +69,8 @@ def check(game_id: str, *, episodes: int = 50, max_moves: int = 20_000, seed: in
 
 def random_actions(legal: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:
     """Draws a legal action uniformly for each row; legal bool [R, A] → [R]."""
-    return np.argmax(rng.random(legal.shape) * legal, axis=1)
+    actions: npt.NDArray[np.int64] = (rng.random(legal.shape) * legal).argmax(axis=1)
+    return actions
 
 
 def _require(condition: bool, message: str) -> None:
@@ -82,7 +83,10 @@ def _check_turns(game: VectorGame, turns: Turns) -> None:
     shape = spec.seats[0].observation_space.shape
     _require(rows > 0, "turns() has no row")
     _require(turns.seat.shape == (rows,), f"seat has shape {turns.seat.shape}, expected ({rows},)")
-    _require(turns.obs.shape == (rows, *(shape or ())), f"obs has shape {turns.obs.shape}, expected {(rows, shape)}")
+    _require(
+        turns.obs.shape == (rows, *(shape or ())),
+        f"obs has shape {turns.obs.shape}, expected {(rows, shape)}",
+    )
     _require(
         turns.obs.dtype == spec.observation_dtype,
         f"obs is {turns.obs.dtype}, the space says {spec.observation_dtype}",
@@ -131,13 +135,17 @@ def _check_play(game_id: str, report: ConformanceReport, episodes: int, max_move
                 f"{where}: rewards sum to {totals[e].tolist()}, the outcome says {step.returns[e].tolist()}",
             )
             if spec.zero_sum:
-                _require(abs(float(totals[e].sum())) < 1e-4, f"{where}: returns {totals[e].tolist()} do not sum to 0")
+                _require(
+                    abs(float(totals[e].sum())) < 1e-4,
+                    f"{where}: returns {totals[e].tolist()} do not sum to 0",
+                )
             _require(
                 bool(((totals[e] >= low - 1e-4) & (totals[e] <= high + 1e-4)).all()),
                 f"{where}: returns {totals[e].tolist()} leave {spec.reward_range}",
             )
             _require(
-                lengths[e] <= spec.max_length, f"{where}: {lengths[e]} moves, max_length says {spec.max_length}"
+                lengths[e] <= spec.max_length,
+                f"{where}: {lengths[e]} moves, max_length says {spec.max_length}",
             )
             report.episodes += 1
         totals[step.ended] = 0.0
@@ -168,7 +176,9 @@ def _check_isolation(game_id: str, seed: int) -> None:
         observed = []
         for batch, game in enumerate(batches):
             turns = game.turns()
-            draws = np.random.default_rng((seed, i)).random((NUM_ENVS, game.spec.num_seats, game.spec.num_actions))
+            draws = np.random.default_rng((seed, i)).random(
+                (NUM_ENVS, game.spec.num_seats, game.spec.num_actions)
+            )
             actions = np.argmax(draws[turns.env, turns.seat] * turns.legal, axis=1)
             zero = turns.env == 0
             actions[zero] = random_actions(turns.legal[zero], np.random.default_rng((seed, i, batch)))

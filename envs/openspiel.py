@@ -21,7 +21,7 @@ from envs.vector_game import Step, Turns, VectorGame
 
 
 def load_game(name: str) -> pyspiel.Game:
-    """Loads `NAME` or `NAME(parameter=value,…)`; observations are from the mover's side where a game offers it.
+    """Loads `NAME` or `NAME(parameter=value,…)`, with observations from the mover's side where offered.
 
     Raises:
       UnknownGameError: no such game, or parameters it does not take.
@@ -67,23 +67,17 @@ class OpenSpielGame(VectorGame):
         self._game = game
         # A generator a game: what is drawn in one game must not depend on the others.
         chance = kind.chance_mode != pyspiel.GameType.ChanceMode.DETERMINISTIC
-        self._rngs = [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(num_envs)] if chance else []
+        self._rngs = (
+            [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(num_envs)] if chance else []
+        )
         self._forfeit = forfeit_illegal
         self.num_envs = num_envs
-        observation_type = pyspiel.IIGObservationType(
-            perfect_recall=bool(kind.provides_information_state_tensor)
-        )
-        self._observation = make_observation(game, imperfect_information_observation_type=observation_type) if (
-            kind.provides_information_state_tensor
-        ) else make_observation(game)
+        self._perfect_recall = bool(kind.provides_information_state_tensor)
+        self._observation = _fast_observation(game, self._perfect_recall)
         shape = (
-            game.information_state_tensor_shape()
-            if kind.provides_information_state_tensor
-            else game.observation_tensor_shape()
+            game.information_state_tensor_shape() if self._perfect_recall else game.observation_tensor_shape()
         )
         size = int(np.prod(shape))
-        if self._observation.tensor.size != size:  # several named pieces: flat is what they share
-            shape, size = [self._observation.tensor.size], self._observation.tensor.size
         actions, seats = game.num_distinct_actions(), game.num_players()
         zero_sum = kind.utility in (pyspiel.GameType.Utility.ZERO_SUM, pyspiel.GameType.Utility.CONSTANT_SUM)
         box = spaces.Box(-np.inf, np.inf, tuple(shape), np.float32)
@@ -179,8 +173,39 @@ class OpenSpielGame(VectorGame):
         state = self._states[env]
         seat = state.current_player()
         self._seat[env] = seat
-        self._observation.set_from(state, seat)
-        self._obs[env] = self._observation.tensor
+        if self._observation is not None:
+            self._observation.set_from(state, seat)
+            self._obs[env] = self._observation.tensor
+        else:
+            self._obs[env] = _tensor(state, seat, self._perfect_recall)
         row = self._legal[env]
         row[:] = False
         row[state.legal_actions()] = True
+
+
+def _tensor(state: pyspiel.State, seat: int, perfect_recall: bool) -> list[float]:
+    numbers: list[float] = (
+        state.information_state_tensor(seat) if perfect_recall else state.observation_tensor(seat)
+    )
+    return numbers
+
+
+def _fast_observation(game: pyspiel.Game, perfect_recall: bool) -> Any | None:
+    """Returns OpenSpiel's buffer observer if it shows what the state's own tensor shows, else None.
+
+    It does not always: Connect Four's ignores `egocentric_obs_tensor`. One random game tells.
+    """
+    try:
+        observer = make_observation(game, pyspiel.IIGObservationType(perfect_recall=perfect_recall))
+    except (RuntimeError, ValueError, pyspiel.SpielError):
+        return None
+    rng, state = np.random.default_rng(0), game.new_initial_state()
+    while not state.is_terminal():
+        if not state.is_chance_node():
+            observer.set_from(state, state.current_player())
+            if not np.array_equal(
+                observer.tensor, np.array(_tensor(state, state.current_player(), perfect_recall), np.float32)
+            ):
+                return None
+        state.apply_action(int(rng.choice(state.legal_actions())))
+    return observer

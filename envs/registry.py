@@ -49,9 +49,9 @@ def known_ids() -> list[str]:
 
 def _nearest(game_id: str) -> str:
     wanted = game_id.split("(", 1)[0]
-    candidates = difflib.get_close_matches(wanted, known_ids(), n=1, cutoff=0.8)
-    if not candidates:  # a part of a name
-        candidates = [i for i in known_ids() if i.startswith(wanted)][:1]
+    candidates = [i for i in known_ids() if i.startswith(wanted + "_")][:1]
+    if not candidates:
+        candidates = difflib.get_close_matches(wanted, known_ids(), n=1, cutoff=0.8)
     if not candidates:  # a bare name, or the wrong family
         tail = wanted.rpartition(":")[2]
         candidates = [i for i in known_ids() if i.partition(":")[2] == tail][:1]

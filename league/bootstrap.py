@@ -23,7 +23,7 @@ class Stores:
 
     @staticmethod
     def from_environment(home: str | None = None) -> Stores:
-        """Returns the stores in `home` (default: $LEAGUE_HOME, else ./league-data); either URL can be set alone.
+        """Returns the stores in `home` (default: $LEAGUE_HOME, else ./league-data); URLs in variables win.
 
         Raises:
           DatabaseError: the folder cannot be made.
@@ -36,7 +36,9 @@ class Stores:
                 folder.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise DatabaseError(f"data folder {folder}: {error.strerror}") from error
-        return Stores(database or f"sqlite:///{folder / 'league.db'}", checkpoints or str(folder / "checkpoints"))
+        return Stores(
+            database or f"sqlite:///{folder / 'league.db'}", checkpoints or str(folder / "checkpoints")
+        )
 
     def export(self) -> None:
         """Puts the URLs into the environment, for the web app that uvicorn makes from its import string."""

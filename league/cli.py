@@ -28,18 +28,30 @@ from league.records import RunRecord
 from league.runtime.messages import RunStatus
 from league.services import LeagueService, Standing, run_as_json, standing_as_json
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="Self-play leagues: run, watch, steer.")
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Self-play leagues: run, watch, steer.",
+)
 db_app = typer.Typer(no_args_is_help=True, help="The database's schema.")
 app.add_typer(db_app, name="db")
 
-Home = Annotated[str | None, typer.Option("--home", help="Data folder (default: $LEAGUE_HOME or ./league-data).")]
+Home = Annotated[
+    str | None, typer.Option("--home", help="Data folder (default: $LEAGUE_HOME or ./league-data).")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Host = Annotated[str, typer.Option(help="Address to listen on; loopback only.")]
 Port = Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")]
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, the beginning of one, or latest.")]
 
 out, err = Console(), Console(stderr=True)
-ROLE_STYLES = {"main": "bold green", "main_exploiter": "magenta", "league_exploiter": "cyan", "anchor": "yellow"}
+ROLE_STYLES = {
+    "main": "bold green",
+    "main_exploiter": "magenta",
+    "league_exploiter": "cyan",
+    "anchor": "yellow",
+}
 
 
 @app.command()
@@ -63,9 +75,10 @@ def run(
     listener = None if no_web else bind(host, port)
     stores.export()
     record = service.launch(parsed) if parsed is not None else service.resolve(resume or "")
-    if record.state in ("finished", "failed") and resume is not None and record.stop_reason != "stopped":
-        if record.state == "finished":
-            raise LeagueError(f"run {record.id} is finished: it {record.stop_reason}")
+    if record.state == "finished" and record.stop_reason != "stopped":
+        raise LeagueError(
+            f"run {record.id} is finished: it {record.stop_reason}; start another from its config"
+        )
     service.want(record.id, "running")
     supervisor = Supervisor(stores.database_url, stores.checkpoint_url)
     with _stop_on_signals() as stop, BackgroundServer(listener) if listener else nullcontext():
@@ -73,7 +86,9 @@ def run(
         if listener is not None:
             out.print(f"Standings: [link]http://{host}:{port}/runs/{record.id}[/link]")
         token = supervisor.wait_for_claim(
-            record.id, stop, lambda s: out.print(f"Waiting up to {s:.0f} s for the last owner's lease to end …")
+            record.id,
+            stop,
+            lambda s: out.print(f"Waiting up to {s:.0f} s for the last owner's lease to end …"),
         )
         out.print("Starting workers …")
         with _progress() as show:
@@ -211,21 +226,36 @@ def _status_line(s: RunStatus) -> str:
         seconds = s.play_seconds / s.progress - s.play_seconds
         left = f" · {int(seconds // 60)}:{int(seconds % 60):02d} left"
     return (
-        f"{s.progress:4.0%} · {s.moves_per_second:,.0f} moves/s · {s.learner_steps_per_second:,.0f} learner steps/s"
-        f" · lag {s.policy_lag:.0f} updates · {s.games:,} games · {s.snapshots} snapshots{left}"
+        f"{s.progress:4.0%} · {s.moves_per_second:,.0f} moves/s"
+        f" · {s.learner_steps_per_second:,.0f} learner steps/s · lag {s.policy_lag:.0f} updates"
+        f" · {s.games:,} games · {s.snapshots} snapshots{left}"
     )
 
 
 def _print_standings(service: LeagueService, run: RunRecord) -> None:
     rate = run.moves / run.play_seconds if run.play_seconds else 0.0
     table = Table(
-        title=f"{run.name} ({run.id}) · {run.state} · {run.play_seconds:.0f} s of play · {run.moves:,} moves, "
-        f"{rate:,.0f} a second · {run.games:,} games",
+        title=f"{run.name} ({run.id}) · {run.state} · {run.play_seconds:.0f} s of play · "
+        f"{run.moves:,} moves, {rate:,.0f} a second · {run.games:,} games",
         title_justify="left",
         box=None,
     )
-    for column in ("rank", "player", "role", "state", "μ ± σ", "μ − 3σ", "Elo", "games", "win rate", "step", "parent"):
-        table.add_column(column, justify="left" if column in ("player", "role", "state", "parent") else "right")
+    for column in (
+        "rank",
+        "player",
+        "role",
+        "state",
+        "μ ± σ",
+        "μ − 3σ",
+        "Elo",
+        "games",
+        "win rate",
+        "step",
+        "parent",
+    ):
+        table.add_column(
+            column, justify="left" if column in ("player", "role", "state", "parent") else "right"
+        )
     for row in service.standings(run.id):
         table.add_row(*_cells(row), style=ROLE_STYLES.get(row.role, ""))
     out.print(table)

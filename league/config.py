@@ -19,6 +19,7 @@ from agents.networks import NetworkSpec
 from envs.errors import GameError
 from envs.spec import GameSpec
 from league.errors import ConfigError
+from matchmaking.pfsp import WEIGHTINGS
 from matchmaking.roles import LeagueExploiter, Main, MainExploiter, RoleRule
 
 LearningRole = Literal["main", "main_exploiter", "league_exploiter"]
@@ -127,17 +128,14 @@ class PlayerConfig(Section):
         allowed = [name for name in fields if name not in ("min_steps", "max_steps")]
         for key, value in self.matching.items():
             if key not in allowed:
-                raise ValueError(f"matching: unknown key {key!r}{_nearest(key, allowed)}; allowed: {', '.join(allowed)}")
+                raise ValueError(
+                    f"matching: unknown key {key!r}{_nearest(key, allowed)}; allowed: {', '.join(allowed)}"
+                )
             if fields[key].type == "float" and not (isinstance(value, float | int) and 0.0 <= value <= 1.0):
                 raise ValueError(f"matching.{key}: {value!r} must be a number in [0, 1]")
-            if key == "pfsp_weighting":
-                from matchmaking.pfsp import WEIGHTINGS
-
-                if value not in WEIGHTINGS:
-                    allowed_words = ", ".join(WEIGHTINGS)
-                    raise ValueError(
-                        f"matching.{key}: {value!r}{_nearest(str(value), WEIGHTINGS)}; allowed: {allowed_words}"
-                    )
+            if key == "pfsp_weighting" and value not in WEIGHTINGS:
+                hint = _nearest(str(value), WEIGHTINGS)
+                raise ValueError(f"matching.{key}: {value!r}{hint}; allowed: {', '.join(WEIGHTINGS)}")
         return self
 
     def rule(self) -> RoleRule:
@@ -159,7 +157,9 @@ class RolloutConfig(Section):
 class EvaluationConfig(Section):
     """The games that ratings come from."""
 
-    share: float = Field(0.1, ge=0.0, le=0.9, description="of a worker's time (of its ticks with topology: sync)")
+    share: float = Field(
+        0.1, ge=0.0, le=0.9, description="of a worker's time (of its ticks with topology: sync)"
+    )
     num_envs: int = Field(64, ge=2, le=65_536, description="games at once")
     episodes: int = Field(32, ge=2, description="games of one series")
     temperature: float = Field(1.0, ge=0.0, description="of the networks' play; 0 is the best action always")
@@ -168,7 +168,9 @@ class EvaluationConfig(Section):
 class PayoffConfig(Section):
     """How win rates are kept."""
 
-    decay: float = Field(0.999, gt=0.0, le=1.0, description="weight lost a game; 0.999 halves it in 700 games")
+    decay: float = Field(
+        0.999, gt=0.0, le=1.0, description="weight lost a game; 0.999 halves it in 700 games"
+    )
 
 
 class RatingsConfig(Section):
@@ -197,7 +199,9 @@ class RunConfig(Section):
     evaluation: EvaluationConfig = EvaluationConfig()
     payoff: PayoffConfig = PayoffConfig()
     ratings: RatingsConfig = RatingsConfig()
-    learner_workers: int = Field(1, ge=1, description="learner processes, a core each; players are dealt to them")
+    learner_workers: int = Field(
+        1, ge=1, description="learner processes, a core each; players are dealt to them"
+    )
     save_interval_seconds: float = Field(1.0, gt=0.0, description="between savings of a learner's full state")
 
     @model_validator(mode="after")
@@ -247,7 +251,9 @@ class RunConfig(Section):
         except yaml.YAMLError as error:
             raise ConfigError(f"{source}: not YAML: {' '.join(str(error).split())}") from error
         if not isinstance(data, dict):
-            raise ConfigError(f"{source}: expected keys such as game, players, stop; got {type(data).__name__}")
+            raise ConfigError(
+                f"{source}: expected keys such as game, players, stop; got {type(data).__name__}"
+            )
         return cls.from_data(data, source)
 
     @classmethod
@@ -269,7 +275,8 @@ class RunConfig(Section):
             raise ConfigError(f"{source}: game: {error}") from error
         if spec.num_seats != 2 or not spec.turn_based:
             raise ConfigError(
-                f"{source}: game: {self.game!r} has {spec.num_seats} seat(s); a league needs a turn-based game of two"
+                f"{source}: game: {self.game!r} has {spec.num_seats} seats; "
+                "a league needs a turn-based game of two"
             )
         for index, anchor in enumerate(self.anchors):
             try:
@@ -308,7 +315,9 @@ def _explain(model: type[BaseModel], error: Any) -> str:
     kind, value = error["type"], error["input"]
     if kind == "extra_forbidden":
         allowed = _fields_at(model, error["loc"][:-1])
-        return f"{where}: unknown key{_nearest(str(error['loc'][-1]), allowed)}; allowed: {', '.join(allowed)}"
+        return (
+            f"{where}: unknown key{_nearest(str(error['loc'][-1]), allowed)}; allowed: {', '.join(allowed)}"
+        )
     if kind == "missing":
         return f"{where}: missing; it has no default"
     if kind == "literal_error":

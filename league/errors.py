@@ -1,4 +1,4 @@
-"""What can go wrong in a league; `USER_ERRORS` are those whose text is meant for the person at the keyboard."""
+"""What can go wrong in a league; `USER_ERRORS` are those whose text is meant for people."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from matchmaking.payoff import PairRecord, PayoffMatrix
 from matchmaking.ratings.base import Rating, RatingSystem, SeriesOutcome
 from matchmaking.ratings.elo import Elo
 from matchmaking.ratings.trueskill import TrueSkill
-from matchmaking.roles import Roster, RoleRule, snapshot_due
+from matchmaking.roles import RoleRule, Roster, snapshot_due
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,9 @@ class LeagueManager:
             match = self._rules[me].match(me, self._current_roster(), self.payoff, self._rng)
             n = self.config.rollout.episodes_per_series
             # Against itself a player learns from both seats.
-            drawn.append(self._lease((me, match.opponent), (True, match.opponent == me), n, "training", match.branch))
+            drawn.append(
+                self._lease((me, match.opponent), (True, match.opponent == me), n, "training", match.branch)
+            )
             self._scheduled[me] += n * (2 if match.opponent == me else 1)
             planned += n
         floor = min(self._scheduled[n] / self._entries[n].share for n in self._scheduled)
@@ -202,9 +204,7 @@ class LeagueManager:
             win_rate = self._entries[name].snapshot.win_rate
             if snapshot_due(rule, name, since, self._current_roster(), self.payoff, win_rate):
                 generation = player.generation + (1 if rule.resets(self._rng) else 0)
-                order = SnapshotOrder(
-                    name, f"{name}.v{player.snapshots + 1}", player.generation, generation
-                )
+                order = SnapshotOrder(name, f"{name}.v{player.snapshots + 1}", player.generation, generation)
                 self._orders[name] = order
                 orders.append(order)
         return orders
@@ -334,7 +334,9 @@ class LeagueManager:
         self._unrecorded[player] = None
 
     def _some_ratings(self, players: dict[str, None]) -> dict[str, dict[str, Rating]]:
-        return {s.name: {p: self._ratings[s.name][p] for p in players} for s in self.systems} if players else {}
+        return (
+            {s.name: {p: self._ratings[s.name][p] for p in players} for s in self.systems} if players else {}
+        )
 
     def _pair_row(self, first: str, second: str) -> PairRow:
         raw, decayed = self.payoff.raw(first, second), self.payoff.decayed(first, second)

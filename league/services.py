@@ -62,7 +62,7 @@ class LeagueService:
 
     def runs(self) -> list[RunRecord]:
         """Returns the newest runs first."""
-        return self._runs.list()
+        return self._runs.newest()
 
     def run(self, run_id: str) -> RunRecord:
         """Raises: NotFoundError."""
@@ -70,7 +70,7 @@ class LeagueService:
 
     def resolve(self, name: str) -> RunRecord:
         """Finds a run by id, by the beginning of one, or `latest`. Raises: NotFoundError."""
-        runs = self._runs.list(limit=1000)
+        runs = self._runs.newest(limit=1000)
         if name == "latest" and runs:
             return runs[0]
         matches = [r for r in runs if r.id == name] or [r for r in runs if name and r.id.startswith(name)]

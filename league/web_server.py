@@ -42,7 +42,9 @@ def bind(host: str, port: int) -> socket.socket:
         listener.listen(128)
     except (OSError, OverflowError) as error:
         listener.close()
-        raise PortInUseError(f"cannot listen on {host}:{port}: {error}; choose another with --port") from error
+        raise PortInUseError(
+            f"cannot listen on {host}:{port}: {error}; choose another with --port"
+        ) from error
     return listener
 
 

@@ -42,8 +42,13 @@ class Roster:
 class RoleRule(Protocol):
     """What a role has to decide."""
 
-    min_steps: int
-    max_steps: int
+    @property
+    def min_steps(self) -> int:
+        """Learner steps after a snapshot before the next may be taken."""
+
+    @property
+    def max_steps(self) -> int:
+        """Learner steps after a snapshot when the next is taken in any case."""
 
     def match(self, me: str, roster: Roster, payoff: PayoffMatrix, rng: np.random.Generator) -> Match:
         """Chooses the next opponent. Raises: RosterError: nobody can be met."""

@@ -113,7 +113,7 @@ class ConnectFour(VectorGame):
     """
 
     def __init__(self, num_envs: int, seed: int | None = None, *, forfeit_illegal: bool = False) -> None:
-        """Args: num_envs: games in the batch. seed: unused, the game has no chance. forfeit_illegal: see `step`."""
+        """Args: num_envs: games. seed: unused, there is no chance. forfeit_illegal: see `step`."""
         if num_envs < 1:
             raise GameError(f"native:connect_four needs num_envs ≥ 1, not {num_envs}")
         box = spaces.Box(0, 1, (2, ROWS, COLUMNS), np.uint8)
@@ -147,9 +147,7 @@ class ConnectFour(VectorGame):
         chosen = actions.astype(np.int64, copy=False)
         if not self._forfeit and (bad := _first_illegal(self._heights, chosen)) >= 0:
             legal = np.flatnonzero(self._heights[bad] < ROWS).tolist()
-            raise IllegalActionError(
-                self.spec.game_id, bad, int(self._to_move[bad]), int(chosen[bad]), legal
-            )
+            raise IllegalActionError(self.spec.game_id, bad, int(self._to_move[bad]), int(chosen[bad]), legal)
         _step(
             chosen,
             self._stones,

@@ -19,7 +19,7 @@ from league.db.models import (
     RatingRow,
     SeriesTable,
 )
-from league.db.runs import run_record, fence, find_run
+from league.db.runs import fence, find_run, run_record
 from league.db.session import Database
 from league.records import Changes, EventRecord, PairRow, PlayerRecord, SeriesRow, Snapshot
 from matchmaking.ratings.base import Rating
@@ -55,7 +55,7 @@ class LeagueRepository:
             now = self._database.now(session)
             run.play_seconds, run.moves, run.games = changes.play_seconds, changes.moves, changes.games
             run.next_series, run.updated_at = changes.next_series, now
-            here = {"run_id": self._run_id}
+            here: dict[str, Any] = {"run_id": self._run_id}
             players = [
                 {**here, "created_at": now, **{f: getattr(p, f) for f in _PLAYER_FIELDS}}
                 for p in changes.players
@@ -70,7 +70,10 @@ class LeagueRepository:
                     )
                 )
             self._upsert(
-                session, PayoffRow, [here | _pair_values(p) for p in changes.pairs], ("run_id", "first", "second")
+                session,
+                PayoffRow,
+                [here | _pair_values(p) for p in changes.pairs],
+                ("run_id", "first", "second"),
             )
             self._upsert(
                 session,
@@ -83,13 +86,15 @@ class LeagueRepository:
                 for s, p, r in _flat(changes.ratings)
             ]
             self._upsert(session, RatingRow, ratings, ("run_id", "player", "system"))
-            moment = {"play_seconds": changes.play_seconds, "moves": changes.moves}
+            moment: dict[str, Any] = {"play_seconds": changes.play_seconds, "moves": changes.moves}
             history = [
                 here | moment | {"player": p, "system": s, "mu": r.mu, "sigma": r.sigma}
                 for s, p, r in _flat(changes.history)
             ]
             _insert(session, RatingHistoryRow, history)
-            events = [here | {"at": now, "kind": e.kind, "player": e.player, "data": e.data} for e in changes.events]
+            events = [
+                here | {"at": now, "kind": e.kind, "player": e.player, "data": e.data} for e in changes.events
+            ]
             _insert(session, EventRow, events)
             if changes.metrics is not None:
                 row = here | {"at": now, "play_seconds": changes.play_seconds, "data": changes.metrics}

@@ -49,7 +49,7 @@ class RunRepository:
         with self._database.read() as session:
             return run_record(find_run(session, run_id))
 
-    def list(self, limit: int = 100) -> list[RunRecord]:
+    def newest(self, limit: int = 100) -> list[RunRecord]:
         """Returns the newest runs first."""
         with self._database.read() as session:
             rows = session.scalars(select(RunRow).order_by(RunRow.created_at.desc()).limit(limit))

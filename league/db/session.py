@@ -67,7 +67,7 @@ class Database:
             if self.dialect == "sqlite"
             else "extract(epoch from clock_timestamp())::float8"
         )
-        return float(session.execute(text(f"select {seconds}")).scalar_one())  # noqa: S608  two constants
+        return float(session.execute(text(f"select {seconds}")).scalar_one())
 
     def upgrade(self) -> None:
         """Brings the schema to this program's. Raises: DatabaseError: it cannot be opened, or is newer."""
@@ -113,7 +113,9 @@ class Database:
         try:
             connection = self._engine.connect()
         except SQLAlchemyError as error:
-            raise DatabaseError(f"database {self.shown_url} cannot be opened: {_first_line(error)}") from error
+            raise DatabaseError(
+                f"database {self.shown_url} cannot be opened: {_first_line(error)}"
+            ) from error
         with connection:
             yield connection
 

@@ -41,12 +41,17 @@ class LeagueViews:
             )
             return [EventRecord(r.kind, r.player, r.data, r.id, r.at) for r in rows]
 
-    def rating_history(self, run_id: str, system: str, points: int = 400) -> dict[str, list[tuple[float, ...]]]:
-        """Returns (play seconds, moves, mu, sigma) by player, thinned to about `points` moments of the run."""
+    def rating_history(
+        self, run_id: str, system: str, points: int = 400
+    ) -> dict[str, list[tuple[float, ...]]]:
+        """Returns (play seconds, moves, mu, sigma) by player, thinned to about `points` moments."""
         with self._database.read() as session:
             here = (RatingHistoryRow.run_id == run_id, RatingHistoryRow.system == system)
             moments = session.scalars(
-                select(RatingHistoryRow.play_seconds).where(*here).distinct().order_by(RatingHistoryRow.play_seconds)
+                select(RatingHistoryRow.play_seconds)
+                .where(*here)
+                .distinct()
+                .order_by(RatingHistoryRow.play_seconds)
             ).all()
             stride = max(1, len(moments) // points)
             kept = set(moments[::stride]) | set(moments[-1:])

@@ -208,6 +208,8 @@ class RolloutActor:
                     self._exchange()
                     continue
                 fragment = self._player.fragment(name)
+                if fragment is None:  # weights of a new generation came just now and cleared the old one's
+                    break
                 pushes.append(learner.push.remote(fragment, self._player.version(name)))
 
     def _take_weights(self, refs: list[Any]) -> None:

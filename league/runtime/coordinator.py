@@ -38,7 +38,7 @@ class Coordinator:
         token: int,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Args: token: the lease's; a write with an old one raises LeaseLostError. clock: seconds, monotonic."""
+        """Args: token: the lease's; writing with an old one raises LeaseLostError. clock: in seconds."""
         self._config = config
         self._clock = clock
         self._token = token

@@ -44,8 +44,10 @@ class LearnerPool:
         self._rolled_back: dict[str, str] = {}
 
     def found(self) -> tuple[dict[str, str], dict[str, str]]:
-        """Stores every learner as it begins; returns the sha256 of its weights and of its state, by player."""
-        self._initial = {name: self._store.put(learner.checkpoint()) for name, learner in self.learners.items()}
+        """Stores every learner as it begins; returns the sha256 of weights and of states, by player."""
+        self._initial = {
+            name: self._store.put(learner.checkpoint()) for name, learner in self.learners.items()
+        }
         return dict(self._initial), {p.player: p.state for p in self._save()}
 
     def resume(self, players: list[PlayerRecord]) -> None:
@@ -94,9 +96,7 @@ class LearnerPool:
     def report(self) -> LearnerReport:
         """Stores every learner's state and returns where they are, with the means of their metrics."""
         means = {
-            player: {
-                key: float(np.mean([asdict(u)[key] for u in updates])) for key in asdict(updates[0])
-            }
+            player: {key: float(np.mean([asdict(u)[key] for u in updates])) for key in asdict(updates[0])}
             for player, updates in self._metrics.items()
         }
         report = LearnerReport(self._save(), self._taken, means, self._rolled_back)

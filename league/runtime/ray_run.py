@@ -42,7 +42,6 @@ def local_ray(config: RunConfig) -> Iterator[None]:
             log_to_driver=False,
             logging_level=logging.ERROR,
             object_store_memory=OBJECT_STORE_BYTES,
-            _node_ip_address="127.0.0.1",
             _temp_dir=folder,
         )
         yield
@@ -74,9 +73,7 @@ class RayRun:
         groups = [names[i :: config.learner_workers] for i in range(config.learner_workers)]
         with _translated():
             self._coordinator = (
-                ray.remote(CoordinatorActor)
-                .options(num_cpus=0)
-                .remote(config, database_url, run_id, token)
+                ray.remote(CoordinatorActor).options(num_cpus=0).remote(config, database_url, run_id, token)
             )
             make_learner = ray.remote(LearnerActor).options(num_cpus=1, max_concurrency=CONCURRENT_CALLS)
             self._learners = {
@@ -87,7 +84,10 @@ class RayRun:
             by_player = {name: self._learners[i] for i, group in enumerate(groups) for name in group}
             make_rollout = ray.remote(RolloutActor).options(num_cpus=1)
             # A resumed run must not draw the games of its first life again.
-            seeds = [config.seed * 10_007 + snapshot.run.next_series * 101 + 10 * i for i in range(config.rollout.workers)]
+            seeds = [
+                config.seed * 10_007 + snapshot.run.next_series * 101 + 10 * i
+                for i in range(config.rollout.workers)
+            ]
             self._rollouts = [
                 make_rollout.remote(config, checkpoint_url, i, seed % 2**31, self._coordinator, by_player)
                 for i, seed in enumerate(seeds)

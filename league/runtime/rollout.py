@@ -88,7 +88,7 @@ class RolloutPlayer:
                 for name in series.players:
                     if not collector.knows(name):
                         collector.put_policy(name, self._load(orders.frozen[name]))
-                collector.add_series(series)
+            collector.add_series(*series_list)
             collector.keep_policies(POLICY_CACHE)
 
     def play_training(self) -> None:

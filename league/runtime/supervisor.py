@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from collections.abc import Iterator
 
 from league.checkpoints import CheckpointStore
 from league.config import RunConfig
@@ -67,9 +67,7 @@ class Supervisor:
                 waited_for = left
             time.sleep(0.5)
 
-    def supervise(
-        self, run_id: str, token: int, stop: threading.Event, on_status: OnStatus
-    ) -> RunRecord:
+    def supervise(self, run_id: str, token: int, stop: threading.Event, on_status: OnStatus) -> RunRecord:
         """Runs a claimed run until it is finished, paused, told to stop, or lost.
 
         Args:
@@ -109,10 +107,9 @@ class Supervisor:
             for run in self._runs.claimable():
                 token = self._runs.claim(run.id, self._owner, LEASE_SECONDS)
                 if token is not None:
-                    try:
+                    # What went wrong is in the run's events; the next run is not to suffer.
+                    with contextlib.suppress(LeaseLostError, RuntimeFailedError):
                         self.supervise(run.id, token, stop, on_status)
-                    except (LeaseLostError, RuntimeFailedError):
-                        pass  # it is in the run's events; the next run is not to suffer
                     break
 
     def _play(
@@ -132,6 +129,9 @@ class Supervisor:
         snapshot = LeagueRepository(self._database, run_id).load()
         if config.topology == "sync":
             return self._play_serially(config, run_id, token, wanted, on_status)
+        # Ray reads this when it is imported. By its name it is for other systems; what it does is keep
+        # every Ray server on loopback, which ray.init's own node address does not.
+        os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
         from league.runtime.ray_run import RayRun, local_ray  # 1 s that a serial run need not pay
 
         with local_ray(config):

@@ -41,7 +41,9 @@ class SeriesOutcome:
 class RatingSystem(Protocol):
     """Turns outcomes into ratings. Pure: ratings in, ratings out."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What it is called in configs and in the store."""
 
     def initial(self) -> Rating:
         """Returns the rating of a player nobody has seen."""

@@ -1,0 +1,61 @@
+"""Fixtures that several folders share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from league.bootstrap import Stores
+from league.config import RunConfig
+from league.db.session import Database
+
+torch.set_num_threads(1)
+
+
+@pytest.fixture
+def small_config() -> Callable[..., RunConfig]:
+    """Makes a config of a real league that plays for seconds; keyword arguments replace sections."""
+
+    def make(**changes: Any) -> RunConfig:
+        data: dict[str, Any] = {
+            "name": "small",
+            "topology": "sync",
+            "stop": {"moves": 120_000},
+            "players": [
+                {"role": "main", "share": 2, "snapshot": {"min_steps": 4_000, "max_steps": 16_000}},
+                {"role": "main_exploiter", "snapshot": {"min_steps": 4_000, "max_steps": 12_000}},
+            ],
+            "network": {"hidden": [32]},
+            "learner": {"minibatch": 512, "precision": "float32"},
+            "rollout": {
+                "num_envs": 256,
+                "fragment_length": 8,
+                "fragment_lanes": 64,
+                "episodes_per_series": 16,
+            },
+            "evaluation": {"num_envs": 16, "episodes": 8},
+            "anchors": ["random", "mcts:2"],
+            "save_interval_seconds": 0.3,
+        }
+        return RunConfig.from_data({**data, **changes})
+
+    return make
+
+
+@pytest.fixture
+def stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stores:
+    """Empty stores in a folder of their own, the schema in place."""
+    for name in ("LEAGUE_DATABASE_URL", "LEAGUE_CHECKPOINT_URL", "LEAGUE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    stores = Stores.from_environment(str(tmp_path / "home"))
+    stores.open_database(upgrade=True).close()
+    return stores
+
+
+@pytest.fixture
+def database(stores: Stores) -> Database:
+    return stores.open_database(upgrade=False)

@@ -1,0 +1,70 @@
+"""The OpenSpiel adapter against OpenSpiel itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyspiel
+import pytest
+
+import envs
+from envs.conformance import random_actions
+from envs.errors import GameError, IllegalActionError
+
+
+def test_observations_are_openspiels_own() -> None:
+    game = envs.make("openspiel:tic_tac_toe", 8, 0)
+    reference = pyspiel.load_game("tic_tac_toe")
+    states = [reference.new_initial_state() for _ in range(8)]
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        turns = game.turns()
+        for env, state in enumerate(states):
+            assert turns.obs[env].ravel().tolist() == state.observation_tensor(state.current_player())
+        actions = random_actions(turns.legal, rng)
+        game.step(actions)
+        for env, state in enumerate(states):
+            state.apply_action(int(actions[env]))
+            if state.is_terminal():
+                states[env] = reference.new_initial_state()
+
+
+def test_poker_shows_a_seat_only_its_own_cards() -> None:
+    game = envs.make("openspiel:kuhn_poker", 64, 0)
+    turns = game.turns()
+    for env, history in enumerate(game.histories(np.arange(64))):
+        state = pyspiel.load_game("kuhn_poker").new_initial_state()
+        for action in history:
+            state.apply_action(action)
+        assert turns.obs[env].tolist() == state.information_state_tensor(0)
+
+
+def test_chance_is_drawn_as_often_as_it_should_be() -> None:
+    game = envs.make("openspiel:kuhn_poker", 6000, 3)
+    cards = [history[0] for history in game.histories(np.arange(6000))]
+    counts = np.bincount(cards, minlength=3)
+    assert np.abs(counts - 2000).max() < 5 * np.sqrt(6000 * 2 / 9)
+
+
+def test_planes_are_seen_from_the_movers_side_where_the_game_offers_it() -> None:
+    game = envs.make("openspiel:connect_four", 1)
+    stones = []
+    for column in (3, 3, 0):
+        stones.append(game.turns().obs[0].sum(axis=(1, 2)).tolist())
+        game.step(np.array([column]))
+    assert stones == [[0, 0, 42], [0, 1, 41], [1, 1, 40]]  # mine, theirs, empty
+
+
+def test_parameters_travel_in_the_id() -> None:
+    assert envs.make("openspiel:go(board_size=5)", 1).spec.num_actions == 26
+
+
+def test_an_illegal_action_names_game_seat_and_action() -> None:
+    game = envs.make("openspiel:tic_tac_toe", 1)
+    game.step(np.array([4]))
+    with pytest.raises(IllegalActionError, match=r"openspiel:tic_tac_toe: seat 1 of game 0 played 4"):
+        game.step(np.array([4]))
+
+
+def test_a_simultaneous_game_is_refused() -> None:
+    with pytest.raises(GameError, match="not sequential"):
+        envs.make("openspiel:goofspiel", 1)

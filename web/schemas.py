@@ -1,0 +1,85 @@
+"""What the API answers with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+
+class Run(BaseModel):
+    """One league. Times are seconds since 1970."""
+
+    id: str
+    name: str
+    game: str
+    seed: int
+    state: str = Field(description="pending, running, paused, finished or failed")
+    desired_state: str
+    created_at: float
+    updated_at: float
+    finished_at: float | None
+    play_seconds: float
+    moves: int
+    games: int
+    stop_reason: str | None
+    mean_moves_per_second: float
+
+
+class RunList(BaseModel):
+    items: list[Run]
+
+
+class Standing(BaseModel):
+    """A player's row, best first by the conservative rating μ − 3σ."""
+
+    rank: int
+    player: str
+    role: str
+    state: str
+    trueskill_mu: float
+    trueskill_sigma: float
+    conservative: float
+    elo: float
+    games: int
+    rated_games: int
+    wins: int
+    draws: int
+    losses: int
+    win_rate: float
+    steps: int
+    parent: str | None
+    generation: int
+
+
+class Standings(BaseModel):
+    run: Run
+    standings: list[Standing]
+
+
+class Payoffs(BaseModel):
+    """`win_rates[i][j]` is what player i scored against j, −1 where they have not met."""
+
+    players: list[str]
+    win_rates: list[list[float]]
+    games: list[list[int]]
+
+
+class RatingSeries(BaseModel):
+    player: str
+    play_seconds: list[float]
+    mu: list[float]
+    sigma: list[float]
+
+
+class RatingHistory(BaseModel):
+    system: str
+    series: list[RatingSeries]
+
+
+class Metrics(BaseModel):
+    items: list[dict[str, Any]]
+
+
+class Health(BaseModel):
+    status: str
