@@ -48,10 +48,12 @@ def test_chance_is_drawn_as_often_as_it_should_be() -> None:
 def test_planes_are_seen_from_the_movers_side_where_the_game_offers_it() -> None:
     game = envs.make("openspiel:connect_four", 1)
     stones = []
-    for column in (3, 3, 0):
-        stones.append(game.turns().obs[0].sum(axis=(1, 2)).tolist())
+    for column in (3, 2, 0):
+        seen = game.turns().obs[0]
+        stones.append(seen.sum(axis=(1, 2)).tolist())
         game.step(np.array([column]))
-    assert stones == [[0, 0, 42], [0, 1, 41], [1, 1, 40]]  # mine, theirs, empty
+    assert stones == [[0, 0, 42], [1, 0, 41], [1, 1, 40]]  # theirs, mine, empty
+    assert (seen[0, 0, 2], seen[1, 0, 3]) == (1, 1)
 
 
 def test_parameters_travel_in_the_id() -> None:
