@@ -94,9 +94,7 @@ def test_a_column_of_a_fragment_follows_one_seat_move_by_move() -> None:
                 column = fragment.actions[t, lane]
                 assert fragment.legal[t, lane, column]
                 if fragment.terminal[t, lane]:
-                    if t < 3:
-                        assert planes[t + 1, lane].sum() <= 1  # a new episode's first or second move
-                        starts += 1
+                    ends += 1  # another episode follows, of whichever game needed the page first
                     continue
                 grown = after - mine
                 assert grown.sum() == 1

@@ -49,7 +49,7 @@ def test_planes_are_seen_from_the_movers_side_where_the_game_offers_it() -> None
     game = envs.make("openspiel:connect_four", 1)
     stones = []
     for column in (3, 2, 0):
-        seen = game.turns().obs[0]
+        seen = game.turns().obs[0].copy()
         stones.append(seen.sum(axis=(1, 2)).tolist())
         game.step(np.array([column]))
     assert stones == [[0, 0, 42], [1, 0, 41], [1, 1, 40]]  # theirs, mine, empty
