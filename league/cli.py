@@ -166,13 +166,11 @@ def db_upgrade(home: Home = None) -> None:
 def main() -> None:
     """Runs the command line; errors meant for people are one line each, without a traceback."""
     try:
-        app(standalone_mode=False)
+        sys.exit(app(standalone_mode=False))  # a command that exits hands its code back
     except USER_ERRORS as error:
         for line in str(error).splitlines():
             err.print(Text.assemble(("error: ", "red"), line), soft_wrap=True)
         sys.exit(2)
-    except typer.Exit as error:
-        sys.exit(error.exit_code)
     except typer.Abort:
         sys.exit(130)
     except Exception as error:

@@ -262,7 +262,15 @@ class RunConfig(Section):
         try:
             config = cls.model_validate(data)
         except ValidationError as error:
-            lines = [_explain(cls, e) for e in error.errors()]
+            errors = error.errors()
+            # A list whose only item is wrong is also said to be too short.
+            inner = [e["loc"] for e in errors if e["type"] != "too_short"]
+            real = [
+                e
+                for e in errors
+                if e["type"] != "too_short" or not any(loc[: len(e["loc"])] == e["loc"] for loc in inner)
+            ]
+            lines = [_explain(cls, e) for e in real]
             raise ConfigError("\n".join(f"{source}: {line}" for line in lines)) from error
         config.game_spec(source)
         return config

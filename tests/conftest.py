@@ -27,7 +27,7 @@ def small_config() -> Callable[..., RunConfig]:
             "stop": {"moves": 120_000},
             "players": [
                 {"role": "main", "share": 2, "snapshot": {"min_steps": 4_000, "max_steps": 16_000}},
-                {"role": "main_exploiter", "snapshot": {"min_steps": 4_000, "max_steps": 12_000}},
+                {"role": "main_exploiter", "snapshot": {"min_steps": 4_000, "max_steps": 8_000}},
             ],
             "network": {"hidden": [32]},
             "learner": {"minibatch": 512, "precision": "float32"},

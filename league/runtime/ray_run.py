@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator
 from typing import Any
@@ -18,6 +17,7 @@ from league.errors import LeaseLostError, RuntimeFailedError
 from league.records import Snapshot
 from league.runtime.actors import CoordinatorActor, LearnerActor, RolloutActor
 from league.runtime.messages import RunStatus
+from league.runtime.reaper import reaped
 
 OBJECT_STORE_BYTES = 512 * 1024 * 1024
 CONCURRENT_CALLS = 64
@@ -27,14 +27,15 @@ CONCURRENT_CALLS = 64
 def local_ray(config: RunConfig) -> Iterator[None]:
     """A Ray of our own for the block: on loopback, without dashboard, gone at the end.
 
-    Its processes die with this one, however it dies (Ray ties them to its driver by PR_SET_PDEATHSIG).
+    Its servers die with this process, however it dies (Ray ties them to its driver by PR_SET_PDEATHSIG), and
+    a reaper sees to the rest.
     """
     workers = config.rollout.workers + config.learner_workers
     folder = tempfile.mkdtemp(prefix="league-ray-")
     # Ray would warn of each of these on a terminal that shows the league's progress.
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    try:
+    with reaped(folder):
         ray.init(
             address="local",
             num_cpus=max(os.cpu_count() or 1, workers),
@@ -44,10 +45,10 @@ def local_ray(config: RunConfig) -> Iterator[None]:
             object_store_memory=OBJECT_STORE_BYTES,
             _temp_dir=folder,
         )
-        yield
-    finally:
-        ray.shutdown()
-        shutil.rmtree(folder, ignore_errors=True)
+        try:
+            yield
+        finally:
+            ray.shutdown()
 
 
 class RayRun:

@@ -1,0 +1,152 @@
+"""A whole league in one process: real games, real learning, a real database."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from agents.errors import DivergenceError
+from league.bootstrap import Stores
+from league.config import RunConfig
+from league.db.league_state import LeagueRepository
+from league.errors import RunBusyError
+from league.records import RunRecord
+from league.runtime.learning import LearnerPool
+from league.runtime.messages import RunStatus
+from league.runtime.supervisor import Supervisor
+from league.services import LeagueService, standing_as_json
+
+Make = Callable[..., RunConfig]
+
+
+def run(
+    stores: Stores, config: RunConfig, stop_at: int | None = None, resume: str | None = None
+) -> RunRecord:
+    """Runs a league, or goes on with one; `stop_at` interrupts it after that many moves."""
+    service, supervisor = stores.service(), Supervisor(stores.database_url, stores.checkpoint_url)
+    run_id = resume or service.launch(config).id
+    service.want(run_id, "running")
+    stop = threading.Event()
+
+    def watch(status: RunStatus) -> None:
+        if stop_at is not None and status.moves >= stop_at:
+            stop.set()
+
+    token = supervisor.wait_for_claim(run_id, stop, lambda _: None)
+    return supervisor.supervise(run_id, token, stop, watch)
+
+
+def rows(service: LeagueService, run_id: str) -> list[dict[str, Any]]:
+    return [standing_as_json(row) for row in service.standings(run_id)]
+
+
+def test_a_league_plays_learns_copies_resets_and_rates(stores: Stores, small_config: Make) -> None:
+    record = run(stores, small_config())
+    service = stores.service()
+    assert (record.state, record.stop_reason) == ("finished", "reached its stop rule")
+    assert record.moves >= 120_000
+    standings = {row["player"]: row for row in rows(service, record.id)}
+    assert {"main.0", "main_exploiter.0", "random", "mcts:2", "main.0.v1", "main_exploiter.0.v1"} <= set(
+        standings
+    )
+    assert standings["main.0"]["steps"] > 30_000
+    assert standings["main_exploiter.0"]["generation"] >= 1
+    assert all(standings[p]["rated_games"] > 0 for p in ("main.0", "main.0.v1", "random", "mcts:2"))
+    events = [e.kind for e in service.events(record.id)]
+    assert events[0] == "run_started"
+    assert events.count("snapshot") == sum(row["role"] == "historical" for row in standings.values())
+    payoffs = service.payoffs(record.id)
+    for i, row in enumerate(payoffs.win_rates):
+        for j, rate in enumerate(row):
+            if rate >= 0:
+                assert rate + payoffs.win_rates[j][i] == pytest.approx(1.0, abs=1e-3)
+
+
+def test_the_same_seed_gives_the_same_standings(stores: Stores, small_config: Make) -> None:
+    first = run(stores, small_config(stop={"moves": 60_000}))
+    second = run(stores, small_config(stop={"moves": 60_000}))
+    other = run(stores, small_config(stop={"moves": 60_000}, seed=1))
+    service = stores.service()
+    assert rows(service, first.id) == rows(service, second.id)
+    assert rows(service, first.id) != rows(service, other.id)
+
+
+def test_an_interrupted_league_goes_on_where_it_was(stores: Stores, small_config: Make) -> None:
+    config = small_config()
+    paused = run(stores, config, stop_at=50_000)
+    assert (paused.state, paused.stop_reason) == ("paused", "interrupted")
+    service = stores.service()
+    before = rows(service, paused.id)
+    seen: list[list[dict[str, Any]]] = []
+
+    supervisor = Supervisor(stores.database_url, stores.checkpoint_url)
+    service.want(paused.id, "running")
+    stop = threading.Event()
+    token = supervisor.wait_for_claim(paused.id, stop, lambda _: None)
+    assert rows(service, paused.id) == before  # claiming changes nothing
+
+    def first_status(_: RunStatus) -> None:
+        seen.append(rows(service, paused.id))
+
+    final = supervisor.supervise(paused.id, token, stop, first_status)
+    learners = [(r["player"], r["steps"], r["generation"]) for r in before if r["state"] == "learning"]
+    resumed = [(r["player"], r["steps"], r["generation"]) for r in seen[0] if r["state"] == "learning"]
+    assert sorted(resumed) == sorted(learners)
+    assert final.state == "finished"
+    assert final.moves >= 120_000
+    after = {row["player"]: row for row in rows(service, final.id)}
+    assert {row["player"] for row in before} <= set(after)
+    assert after["main.0"]["steps"] > {p: s for p, s, _ in learners}["main.0"]
+
+
+def test_a_live_owner_keeps_its_run(stores: Stores, small_config: Make) -> None:
+    service = stores.service()
+    run_id = service.launch(small_config()).id
+    first, second = (Supervisor(stores.database_url, stores.checkpoint_url) for _ in range(2))
+    token = first.wait_for_claim(run_id, threading.Event(), lambda _: None)
+    over = threading.Event()
+
+    def keep() -> None:
+        while not over.wait(0.4):
+            first._runs.heartbeat(run_id, token, 10)
+
+    thread = threading.Thread(target=keep)
+    thread.start()
+    try:
+        with pytest.raises(RunBusyError, match="is being run by"):
+            second.wait_for_claim(run_id, threading.Event(), lambda _: None)
+    finally:
+        over.set()
+        thread.join()
+
+
+def test_a_learner_that_diverges_goes_back_and_says_so(
+    stores: Stores, small_config: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, calls = LearnerPool.learn, [0]
+
+    def poisoned(self: LearnerPool, fragment: Any) -> None:
+        calls[0] += 1
+        if calls[0] == 20:
+            fragment.rewards[:] = float("nan")
+        real(self, fragment)
+
+    monkeypatch.setattr(LearnerPool, "learn", poisoned)
+    record = run(stores, small_config(stop={"moves": 60_000}))
+    events = [e for e in stores.service().events(record.id) if e.kind == "rolled_back"]
+    assert len(events) == 1
+    assert "nan" in events[0].data["reason"]
+    assert record.state == "finished"
+    assert DivergenceError.__doc__
+
+
+def test_states_of_learners_do_not_pile_up(stores: Stores, small_config: Make, tmp_path: Any) -> None:
+    record = run(stores, small_config(stop={"moves": 60_000}))
+    league = LeagueRepository(stores.open_database(upgrade=False), record.id).load()
+    pointed_at = {p.checkpoint for p in league.players} | {p.learner_state for p in league.players}
+    pointed_at |= {p.initial_checkpoint for p in league.players}
+    stored = {f.stem for f in (tmp_path / "home" / "checkpoints").rglob("*.safetensors")}
+    assert stored == pointed_at - {None}

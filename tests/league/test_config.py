@@ -1,0 +1,117 @@
+"""A wrong config is told which field, what it holds, what is allowed, and the nearest valid word."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from league.config import RunConfig
+from league.errors import ConfigError
+
+ROOT = Path(__file__).parents[2]
+GOOD: dict[str, Any] = {"stop": {"minutes": 1}, "players": [{"role": "main"}]}
+
+
+def error_for(**changes: Any) -> str:
+    with pytest.raises(ConfigError) as caught:
+        RunConfig.from_data({**GOOD, **changes})
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "configs").glob("*.yaml")), ids=lambda p: p.name)
+def test_every_config_of_the_repository_is_right(path: Path) -> None:
+    assert RunConfig.from_yaml(path).roster()
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"anchor": ["random"]}, "anchor: unknown key, did you mean anchors?; allowed: name, game"),
+        (
+            {"learner": {"entropi": 1}},
+            "learner.entropi: unknown key, did you mean entropy?; allowed: learning_rate, entropy",
+        ),
+        (
+            {"players": [{"role": "main", "snapshot": {"min_step": 5}}]},
+            "players[0].snapshot.min_step: unknown key, did you mean min_steps?",
+        ),
+        (
+            {"players": [{"role": "main_exploter"}]},
+            "players[0].role: 'main_exploter', did you mean main_exploiter? "
+            "allowed: main, main_exploiter, league_exploiter",
+        ),
+        ({"game": "native:conect_four"}, "did you mean native:connect_four?"),
+        (
+            {"game": "openspiel:leduc_poker(players=3)"},
+            "has 3 seats; a league needs a turn-based game of two",
+        ),
+        (
+            {"players": [{"role": "main_exploiter"}]},
+            "players: main_exploiter has no main to exploit; add a player with role: main",
+        ),
+        ({"stop": {"minutes": -3}}, "stop.minutes: -3: input should be greater than 0"),
+        ({"stop": {}}, "stop: needs minutes or moves"),
+        ({"rollout": {"num_envs": "many"}}, "rollout.num_envs: 'many': input should be a valid integer"),
+        (
+            {"anchors": ["random", "mtcs:20"]},
+            "anchors[1]: unknown bot 'mtcs:20'; known: random, mcts:SIMULATIONS",
+        ),
+        ({"anchors": ["random", "random"]}, "anchors: random is there more than once"),
+        (
+            {"players": [{"role": "main", "snapshot": {"min_steps": 9, "max_steps": 5}}]},
+            "players[0].snapshot: min_steps 9 is above max_steps 5",
+        ),
+        (
+            {"players": [{"role": "main", "matching": {"pfsp_chare": 0.2}}]},
+            "players[0]: matching: unknown key 'pfsp_chare', did you mean pfsp_share?",
+        ),
+        (
+            {"players": [{"role": "main", "matching": {"pfsp_weighting": "squarred"}}]},
+            "matching.pfsp_weighting: 'squarred', did you mean squared?; allowed: squared, variance",
+        ),
+        (
+            {"players": [{"role": "main", "matching": {"pfsp_share": 3.0}}]},
+            "matching.pfsp_share: 3.0 must be a number in [0, 1]",
+        ),
+        ({"topology": "sync"}, "stop.minutes: a clock is not reproducible"),
+        (
+            {"topology": "sync", "stop": {"moves": 5}, "rollout": {"workers": 2}},
+            "rollout.workers: 2 with topology: sync",
+        ),
+        ({"learner": {"minibatch": 100_000}}, "learner.minibatch: 100000 is more than a fragment holds"),
+        ({"learner": {"clip": float("nan")}}, "learner.clip: nan: input should be a finite number"),
+    ],
+)
+def test_says_what_is_wrong_and_what_would_be_right(changes: dict[str, Any], expected: str) -> None:
+    assert expected in error_for(**changes)
+
+
+def test_every_mistake_is_named_at_once() -> None:
+    lines = error_for(stop={"minutes": 0}, seed=-1, colour="red").splitlines()
+    assert len(lines) == 3
+    assert all(line.startswith("config: ") for line in lines)
+
+
+def test_a_file_that_is_not_there_or_not_yaml(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="No such file"):
+        RunConfig.from_yaml(tmp_path / "none.yaml")
+    with pytest.raises(ConfigError, match="not YAML"):
+        RunConfig.from_text("a: [1, 2")
+    with pytest.raises(ConfigError, match="expected keys such as game, players, stop; got list"):
+        RunConfig.from_text("- 1")
+    with pytest.raises(ConfigError, match="players: missing"):
+        RunConfig.from_text("stop: {minutes: 1}")
+
+
+def test_names_are_numbered_by_role() -> None:
+    config = RunConfig.from_data(
+        {**GOOD, "players": [{"role": "main", "count": 2}, {"role": "main_exploiter"}, {"role": "main"}]}
+    )
+    assert list(config.roster()) == ["main.0", "main.1", "main_exploiter.0", "main.2"]
+
+
+def test_a_stored_config_is_the_same_config() -> None:
+    config = RunConfig.from_yaml(ROOT / "configs/quickstart.yaml")
+    assert RunConfig.from_data(config.model_dump(mode="json", exclude_none=True)) == config

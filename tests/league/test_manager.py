@@ -1,0 +1,161 @@
+"""The manager carries the rules out, driven by a plain loop."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from agents.seating import Series, SeriesResult
+from league.config import RunConfig
+from league.manager import LeagueManager, LearnerProgress
+from league.records import Changes, RunRecord, Snapshot
+
+Make = Callable[..., RunConfig]
+RUN = RunRecord("r", "n", "g", 0, {}, "running", "running", 0, 0, None, 0, 0, 0, 0, None, None, 1)
+
+
+def founded(config: RunConfig) -> LeagueManager:
+    manager = LeagueManager(config, Snapshot(RUN, [], [], {}))
+    names = list(config.roster())
+    manager.found({n: f"initial-{n}" for n in names}, {n: f"state-{n}" for n in names})
+    return manager
+
+
+def result(series: Series, wins: int, draws: int, losses: int) -> SeriesResult:
+    return SeriesResult(series, np.array([[wins, draws, losses], [0, 0, 0]]), 40)
+
+
+def pending(manager: LeagueManager, **totals: float) -> Changes:
+    changes = manager.changes(play_seconds=1.0, moves=1, games=1, history=True, metrics=None)
+    manager.written(changes)
+    return changes
+
+
+def lease(manager: LeagueManager, first: str, second: str, purpose: str = "training") -> Series:
+    return manager._lease((first, second), (True, False), 16, purpose, "test")
+
+
+def progress(manager: LeagueManager, player: str, steps: int) -> list[str]:
+    generation = manager.players[player].generation
+    orders = manager.learners_progressed([LearnerProgress(player, generation, steps, f"state-{steps}")])
+    for order in orders:
+        manager.snapshot_taken(order, f"sha-{order.snapshot}", manager.players[order.player].steps, "after")
+    return [o.snapshot for o in orders]
+
+
+def test_a_league_begins_with_its_roster_and_anchors(small_config: Make) -> None:
+    manager = founded(small_config())
+    assert [(p.name, p.role, p.state) for p in manager.players.values()] == [
+        ("main.0", "main", "learning"),
+        ("main_exploiter.0", "main_exploiter", "learning"),
+        ("random", "anchor", "frozen"),
+        ("mcts:2", "anchor", "frozen"),
+    ]
+    written = pending(manager)
+    assert len(written.players) == 4
+    assert written.events[0].kind == "run_started"
+    assert set(written.ratings) == {"trueskill", "elo"}
+
+
+def test_learners_are_served_by_their_shares(small_config: Make) -> None:
+    manager = founded(small_config())
+    steps: Counter[str] = Counter()
+    for _ in range(200):
+        for series in manager.next_training_series(160):
+            steps[series.players[0]] += series.episodes * (2 if series.learners[1] else 1)
+    assert steps["main.0"] / steps["main_exploiter.0"] == pytest.approx(2.0, rel=0.02)
+
+
+def test_self_play_is_learnt_from_both_seats_and_other_games_from_one(small_config: Make) -> None:
+    manager = founded(small_config())
+    for series in manager.next_training_series(1600):
+        assert series.learners == (True, series.players[0] == series.players[1])
+
+
+def test_payoffs_come_from_all_games_and_ratings_from_evaluation(small_config: Make) -> None:
+    manager = founded(small_config())
+    before = manager.rating("main.0")
+    manager.record([result(lease(manager, "main_exploiter.0", "main.0"), 10, 0, 6)])
+    assert manager.payoff.win_rate("main_exploiter.0", "main.0") == pytest.approx(10 / 16, abs=0.01)
+    assert manager.rating("main.0") == before
+    manager.record([result(lease(manager, "main.0", "random", "evaluation"), 16, 0, 0)])
+    assert manager.rating("main.0").mu > before.mu
+    assert manager.rating("main.0", "elo").mu > 1000 > manager.rating("random", "elo").mu
+
+
+def test_a_series_reported_twice_counts_once(small_config: Make) -> None:
+    manager = founded(small_config())
+    outcome = result(lease(manager, "main.0", "random", "evaluation"), 8, 0, 8)
+    manager.record([outcome, outcome])
+    manager.record([outcome])
+    assert manager.payoff.games("main.0", "random") == 16
+    assert len(pending(manager).series) == 1
+
+
+def test_main_is_copied_and_goes_on(small_config: Make) -> None:
+    manager = founded(small_config())
+    assert progress(manager, "main.0", 15_999) == []
+    assert progress(manager, "main.0", 16_000) == ["main.0.v1"]
+    copy, main = manager.players["main.0.v1"], manager.players["main.0"]
+    assert (copy.role, copy.state, copy.parent, copy.checkpoint) == (
+        "historical",
+        "frozen",
+        "main.0",
+        "sha-main.0.v1",
+    )
+    assert (main.state, main.generation, main.snapshot_steps) == ("learning", 0, 16_000)
+    assert progress(manager, "main.0", 20_000) == []  # has not beaten its copy yet
+    manager.record([result(lease(manager, "main.0", "main.0.v1"), 14, 0, 2)])
+    assert progress(manager, "main.0", 20_001) == ["main.0.v2"]
+
+
+def test_main_exploiter_resets_after_beating_every_main(small_config: Make) -> None:
+    manager = founded(small_config())
+    manager.record([result(lease(manager, "main_exploiter.0", "main.0"), 14, 0, 2)])
+    manager.record([result(lease(manager, "main_exploiter.0", "random", "evaluation"), 16, 0, 0)])
+    in_flight = lease(manager, "main_exploiter.0", "main.0")
+    pending(manager)
+    assert progress(manager, "main_exploiter.0", 4_000) == ["main_exploiter.0.v1"]
+    exploiter = manager.players["main_exploiter.0"]
+    assert (exploiter.generation, exploiter.snapshot_steps) == (1, 4_000)
+    assert manager.payoff.games("main_exploiter.0", "main.0") == 0
+    assert manager.rating("main_exploiter.0") == manager.systems[0].initial()
+    written = pending(manager)
+    assert [e.kind for e in written.events] == ["snapshot", "reset"]
+    assert ("main.0", "main_exploiter.0") in written.cleared_pairs
+    # What the old generation still had in flight is kept in the record and moves nothing.
+    manager.record([result(in_flight, 16, 0, 0)])
+    assert manager.payoff.games("main_exploiter.0", "main.0") == 0
+    assert len(pending(manager).series) == 1
+
+
+def test_a_copy_starts_with_its_parents_rating_and_less_certainty(small_config: Make) -> None:
+    manager = founded(small_config())
+    for _ in range(30):
+        manager.record([result(lease(manager, "main.0", "random", "evaluation"), 12, 0, 4)])
+    progress(manager, "main.0", 16_000)
+    parent, copy = manager.rating("main.0"), manager.rating("main.0.v1")
+    assert copy.mu == parent.mu
+    assert copy.sigma > parent.sigma
+    assert copy.games == 0
+
+
+def test_changes_are_handed_out_until_they_are_written(small_config: Make) -> None:
+    manager = founded(small_config())
+    kept = manager.changes(play_seconds=1, moves=1, games=1, history=False, metrics=None)
+    again = manager.changes(play_seconds=1, moves=1, games=1, history=False, metrics=None)
+    assert len(kept.players) == len(again.players) == 4
+    manager.written(again)
+    empty = manager.changes(play_seconds=1, moves=1, games=1, history=False, metrics=None)
+    assert (empty.players, empty.events, empty.ratings) == ([], [], {})
+
+
+def test_evaluation_pairs_people_who_exist(small_config: Make) -> None:
+    manager = founded(small_config())
+    drawn = manager.next_evaluation_series(400)
+    assert sum(s.episodes for s in drawn) >= 400
+    assert all(s.purpose == "evaluation" and s.learners == (False, False) for s in drawn)
+    assert {p for s in drawn for p in s.players} == set(manager.players)

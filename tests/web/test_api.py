@@ -1,0 +1,159 @@
+"""The API over a league that was really played."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+from fastapi.testclient import TestClient
+
+from league.bootstrap import Stores
+from league.config import RunConfig
+from league.runtime.supervisor import Supervisor
+from web.app import create_app
+
+
+@pytest.fixture
+def run_id(stores: Stores, small_config: Callable[..., RunConfig]) -> str:
+    service = stores.service()
+    run_id = service.launch(small_config(stop={"moves": 60_000})).id
+    supervisor = Supervisor(stores.database_url, stores.checkpoint_url)
+    token = supervisor.wait_for_claim(run_id, threading.Event(), lambda _: None)
+    supervisor.supervise(run_id, token, threading.Event(), lambda _: None)
+    return run_id
+
+
+@pytest.fixture
+def client(stores: Stores) -> Iterator[TestClient]:
+    with TestClient(create_app(stores.service()), raise_server_exceptions=False) as client:
+        yield client
+
+
+def test_a_finished_league_is_readable(client: TestClient, run_id: str) -> None:
+    (run,) = client.get("/api/v1/runs").json()["items"]
+    assert run == client.get(f"/api/v1/runs/{run_id}").json()
+    assert run["state"] == "finished"
+    body = client.get(f"/api/v1/runs/{run_id}/standings").json()
+    standings = body["standings"]
+    assert body["run"]["id"] == run_id
+    assert [s["rank"] for s in standings] == list(range(1, len(standings) + 1))
+    values = [s["conservative"] for s in standings]
+    assert values == sorted(values, reverse=True)
+    for row in standings:
+        assert row["conservative"] == pytest.approx(
+            row["trueskill_mu"] - 3 * row["trueskill_sigma"], abs=0.01
+        )
+        assert row["games"] == row["wins"] + row["draws"] + row["losses"]
+    payoffs = client.get(f"/api/v1/runs/{run_id}/payoffs").json()
+    assert payoffs["players"] == [s["player"] for s in standings]
+    ratings = client.get(f"/api/v1/runs/{run_id}/ratings", params={"system": "elo"}).json()
+    assert {s["player"] for s in ratings["series"]} == {s["player"] for s in standings}
+    assert client.get(f"/api/v1/runs/{run_id}/metrics").status_code == 200
+
+
+def test_events_are_streamed_and_resumed(client: TestClient, run_id: str, stores: Stores) -> None:
+    recorded = stores.service().events(run_id)
+    lines = _stream(client, run_id, {}, len(recorded))
+    assert [int(e["id"]) for e in lines] == [e.id for e in recorded]
+    assert [json.loads(e["data"])["kind"] for e in lines] == [e.kind for e in recorded]
+    resumed = _stream(client, run_id, {"Last-Event-ID": str(recorded[0].id)}, len(recorded) - 1)
+    assert [e["id"] for e in resumed] == [e["id"] for e in lines[1:]]
+
+
+def _stream(client: TestClient, run_id: str, headers: dict[str, str], count: int) -> list[dict[str, str]]:
+    """Reads recorded events off the stream's generator: the test client cannot read endless bodies."""
+    import anyio
+
+    from web.api import events
+
+    class Connected:
+        async def is_disconnected(self) -> bool:
+            return False
+
+    async def read() -> list[dict[str, str]]:
+        found: list[dict[str, str]] = []
+        last = int(headers.get("Last-Event-ID", "0"))
+        service = client.app.state.service  # type: ignore[attr-defined]
+        async for event in events._stream(Connected(), service, run_id, last):  # type: ignore[arg-type]
+            if event.id is not None:
+                found.append({"id": str(event.id), "data": str(event.data)})
+            if len(found) == count:
+                return found
+        return found
+
+    return anyio.run(read)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/v1/runs/nope",
+        "/api/v1/runs/nope/standings",
+        "/api/v1/runs/nope/payoffs",
+        "/api/v1/runs/nope/events",
+        "/api/v1/runs/nope/ratings",
+        "/api/v1/nothing",
+    ],
+)
+def test_what_is_not_there_is_a_problem_404(client: TestClient, path: str) -> None:
+    answer = client.get(path)
+    assert answer.status_code == 404
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["status"] == 404
+
+
+def test_a_wrong_method_or_parameter_is_a_problem(client: TestClient, run_id: str) -> None:
+    answer = client.delete("/api/v1/runs")
+    assert (answer.status_code, answer.headers["allow"]) == (405, "GET")
+    answer = client.get(f"/api/v1/runs/{run_id}/ratings", params={"system": "glicko"})
+    assert answer.status_code == 422
+    assert "trueskill" in answer.json()["detail"]
+    assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_health(client: TestClient, stores: Stores) -> None:
+    assert client.get("/livez").json() == {"status": "ok"}
+    assert client.get("/readyz").json() == {"status": "ok"}
+    import sqlite3
+
+    with sqlite3.connect(stores.database_url.removeprefix("sqlite:///")) as connection:
+        connection.execute("update alembic_version set version_num = '9999'")
+    answer = client.get("/readyz")
+    assert answer.status_code == 503
+    assert "newer than this program" in answer.json()["detail"]
+    assert client.get("/livez").status_code == 200
+
+
+def test_pages_are_complete_without_script(client: TestClient, run_id: str) -> None:
+    assert f'href="/runs/{run_id}"' in client.get("/").text
+    page = client.get(f"/runs/{run_id}").text
+    for row in client.get(f"/api/v1/runs/{run_id}/standings").json()["standings"]:
+        assert f'data-player="{row["player"]}"' in page
+    assert "went back to its initial weights" in page
+    assert client.get("/runs/nope").status_code == 404
+
+
+def test_nothing_may_run_that_does_not_come_from_here(client: TestClient, run_id: str) -> None:
+    page = client.get(f"/runs/{run_id}")
+    policy = page.headers["content-security-policy"]
+    assert "script-src 'self';" in policy
+    assert "unsafe-eval" not in policy
+    assert "http://" not in page.text
+    assert "https://" not in page.text
+    assert client.get("/plotly/plotly.min.js").status_code == 200
+    assert client.get("/static/../app.py").status_code == 404
+
+
+def test_the_openapi_document_names_every_route(client: TestClient) -> None:
+    paths = set(client.get("/api/v1/openapi.json").json()["paths"])
+    assert {
+        "/api/v1/runs",
+        "/api/v1/runs/{run_id}",
+        "/api/v1/runs/{run_id}/standings",
+        "/api/v1/runs/{run_id}/payoffs",
+        "/api/v1/runs/{run_id}/events",
+        "/livez",
+        "/readyz",
+    } <= paths
