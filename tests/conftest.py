@@ -37,7 +37,7 @@ def small_config() -> Callable[..., RunConfig]:
                 "fragment_lanes": 64,
                 "episodes_per_series": 16,
             },
-            "evaluation": {"num_envs": 16, "episodes": 8},
+            "evaluation": {"share": 0.5, "num_envs": 32, "episodes": 8},
             "anchors": ["random", "mcts:2"],
             "save_interval_seconds": 0.3,
         }

@@ -18,7 +18,7 @@ from web.app import create_app
 @pytest.fixture
 def run_id(stores: Stores, small_config: Callable[..., RunConfig]) -> str:
     service = stores.service()
-    run_id = service.launch(small_config(stop={"moves": 60_000})).id
+    run_id = service.launch(small_config()).id
     supervisor = Supervisor(stores.database_url, stores.checkpoint_url)
     token = supervisor.wait_for_claim(run_id, threading.Event(), lambda _: None)
     supervisor.supervise(run_id, token, threading.Event(), lambda _: None)
