@@ -196,7 +196,8 @@ def record_decisions(
         page = pages.lane[e, s]
         if page >= 0 and pages.length[page] == steps:
             # The decision after the last is what the page bootstraps from.
-            pages.obs[page, steps, :] = obs[row]
+            for k in range(obs.shape[1]):
+                pages.obs[page, steps, k] = obs[row, k]
             pages.values[page, steps] = values[row]
             _push(pages.full_queue, pages.full_head, pages.full_count, owner, page)
             page = -1
@@ -206,8 +207,10 @@ def record_decisions(
             if page < 0:
                 continue
         t = pages.length[page]
-        pages.obs[page, t, :] = obs[row]
-        pages.legal[page, t, :] = legal[row]
+        for k in range(obs.shape[1]):
+            pages.obs[page, t, k] = obs[row, k]
+        for a in range(legal.shape[1]):
+            pages.legal[page, t, a] = legal[row, a]
         pages.actions[page, t] = actions[row]
         pages.log_probs[page, t] = log_probs[row]
         pages.values[page, t] = values[row]

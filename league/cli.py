@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -22,11 +22,12 @@ from rich.table import Table
 from rich.text import Text
 
 from league.bootstrap import Stores
-from league.config import RunConfig
 from league.errors import USER_ERRORS, LeagueError, RuntimeFailedError
 from league.records import RunRecord
-from league.runtime.messages import RunStatus
 from league.services import LeagueService, Standing, run_as_json, standing_as_json
+
+if TYPE_CHECKING:
+    from league.runtime.messages import RunStatus
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -66,6 +67,8 @@ def run(
     """Runs a league here, from start to stop rule: database, workers, API and pages in one command."""
     if (config is None) == (resume is None):
         raise LeagueError("give either a config file or --resume RUN")
+    from league.config import RunConfig  # with what follows 3 s that the other commands need not pay
+
     parsed = RunConfig.from_yaml(config) if config is not None else None
     from league.runtime.supervisor import Supervisor
     from league.web_server import BackgroundServer, bind

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from league.config import RunConfig
 from league.db.runs import RunRepository
 from league.db.session import Database
 from league.db.views import LeagueViews
@@ -13,6 +12,9 @@ from league.errors import NotFoundError
 from league.records import EventRecord, RunRecord, Snapshot
 from matchmaking.payoff import PairRecord, PayoffMatrix
 from matchmaking.ratings.base import Rating
+
+if TYPE_CHECKING:  # it brings torch along, which those who only read need not wait for
+    from league.config import RunConfig
 
 
 @dataclass(frozen=True)

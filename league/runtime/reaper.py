@@ -8,6 +8,7 @@ input, which the operating system closes when the owner dies.
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import subprocess
 import sys
@@ -36,20 +37,22 @@ def reaped(folder: str) -> Iterator[None]:
         reaper.wait()
 
 
-def holders(folder: str) -> list[psutil.Process]:
-    """Returns the processes that have a file of the folder open."""
+def holders(folder: str, owner: int) -> list[psutil.Process]:
+    """Returns the processes, all but the owner, that have a file of the folder open."""
     found = []
     for process in psutil.process_iter():
+        if process.pid == owner:  # it lives on after its session, with Ray's log of it still open
+            continue
         with contextlib.suppress(psutil.Error):
             if any(Path(file.path).is_relative_to(folder) for file in process.open_files()):
                 found.append(process)
     return found
 
 
-def reap(folder: str) -> None:
+def reap(folder: str, owner: int) -> None:
     """Waits a moment for the processes to go by themselves, ends the rest, removes the folder."""
     deadline = time.monotonic() + GRACE_SECONDS
-    while (left := holders(folder)) and time.monotonic() < deadline:
+    while (left := holders(folder, owner)) and time.monotonic() < deadline:
         time.sleep(0.1)
     for process in left:
         with contextlib.suppress(psutil.Error):
@@ -58,5 +61,6 @@ def reap(folder: str) -> None:
 
 
 if __name__ == "__main__":
+    owner_pid = os.getppid()
     sys.stdin.buffer.read()
-    reap(sys.argv[1])
+    reap(sys.argv[1], owner_pid)
