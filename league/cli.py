@@ -6,12 +6,14 @@ Exit codes: 0 done, 1 a run failed, 2 wrong input or a store or port that cannot
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -46,7 +48,11 @@ Host = Annotated[str, typer.Option(help="Address to listen on; loopback only.")]
 Port = Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")]
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, the beginning of one, or latest.")]
 
-out, err = Console(), Console(stderr=True)
+# Where nobody says how wide the page is, a log or a pipe, nothing is cut off.
+WIDTH = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 160
+NARROW = 125
+
+out, err = Console(width=WIDTH), Console(stderr=True)
 ROLE_STYLES = {
     "main": "bold green",
     "main_exploiter": "magenta",
@@ -158,6 +164,23 @@ def standings(run: RunName, home: Home = None, as_json: Json = False) -> None:
         _print_standings(service, record)
 
 
+@app.command()
+def bench(as_json: Json = False) -> None:
+    """Measures this machine: the game, the networks, the learner, play, and a whole league (two minutes)."""
+    from league.bench import measure_league, measure_parts
+
+    figures = [*measure_parts(), measure_league()]
+    if as_json:
+        print(json.dumps([asdict(f) for f in figures]))
+        return
+    table = Table("Connect Four, MLP 128×128", box=None)
+    for column in ("median", "lowest", "highest"):
+        table.add_column(column, justify="right")
+    for f in figures:
+        table.add_row(f.name, f"{f.median:,.0f}", f"{f.lowest:,.0f}", f"{f.highest:,.0f}")
+    out.print(table)
+
+
 @db_app.command("upgrade")
 def db_upgrade(home: Home = None) -> None:
     """Brings the database's schema to this program's."""
@@ -235,44 +258,35 @@ def _status_line(s: RunStatus) -> str:
 
 def _print_standings(service: LeagueService, run: RunRecord) -> None:
     rate = run.moves / run.play_seconds if run.play_seconds else 0.0
-    table = Table(
-        title=f"{run.name} ({run.id}) · {run.state} · {run.play_seconds:.0f} s of play · "
-        f"{run.moves:,} moves, {rate:,.0f} a second · {run.games:,} games",
-        title_justify="left",
-        box=None,
+    out.print(
+        f"[bold]{run.name}[/] ({run.id}) · {run.state} · {run.play_seconds:.0f} s of play · "
+        f"{run.moves:,} moves, {rate:,.0f} a second · {run.games:,} games"
     )
-    for column in (
-        "rank",
-        "player",
-        "role",
-        "state",
-        "μ ± σ",
-        "μ − 3σ",
-        "Elo",
-        "games",
-        "win rate",
-        "step",
-        "parent",
-    ):
-        table.add_column(
-            column, justify="left" if column in ("player", "role", "state", "parent") else "right"
-        )
-    for row in service.standings(run.id):
-        table.add_row(*_cells(row), style=ROLE_STYLES.get(row.role, ""))
+    rows = service.standings(run.id)
+    columns = _columns()
+    if out.width < NARROW:
+        for name in ("state", "parent", "games", "role"):
+            del columns[name]
+    table = Table(box=None)
+    for name in columns:
+        left = name in ("player", "role", "state", "parent")
+        table.add_column(name, justify="left" if left else "right", no_wrap=True)
+    for row in rows:
+        table.add_row(*(show(row) for show in columns.values()), style=ROLE_STYLES.get(row.role, ""))
     out.print(table)
 
 
-def _cells(row: Standing) -> list[str]:
-    return [
-        str(row.rank),
-        row.player,
-        row.role,
-        row.state,
-        f"{row.trueskill_mu:.1f} ± {row.trueskill_sigma:.1f}",
-        f"{row.conservative:.1f}",
-        f"{row.elo:.0f}",
-        f"{row.games:,}",
-        f"{row.win_rate:.1%}",
-        f"{row.steps:,}",
-        row.parent or "",
-    ]
+def _columns() -> dict[str, Callable[[Standing], str]]:
+    return {
+        "rank": lambda r: str(r.rank),
+        "player": lambda r: r.player,
+        "role": lambda r: r.role,
+        "state": lambda r: r.state,
+        "μ ± σ": lambda r: f"{r.trueskill_mu:.1f} ± {r.trueskill_sigma:.1f}",
+        "μ − 3σ": lambda r: f"{r.conservative:.1f}",
+        "Elo": lambda r: f"{r.elo:.0f}",
+        "games": lambda r: f"{r.games:,}",
+        "win rate": lambda r: f"{r.win_rate:.1%}",
+        "step": lambda r: f"{r.steps:,}",
+        "parent": lambda r: r.parent or "",
+    }
