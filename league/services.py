@@ -116,6 +116,10 @@ class LeagueService:
         self._runs.get(run_id)
         return self._views.rating_history(run_id, system)
 
+    def latest_metrics(self, run_id: str) -> dict[str, Any] | None:
+        """Returns the newest throughput and learning metrics, None before the first."""
+        return self._views.latest_metrics(run_id)
+
     def metrics(self, run_id: str) -> list[dict[str, Any]]:
         """Returns throughput and learning metrics over the run. Raises: NotFoundError."""
         self._runs.get(run_id)

@@ -72,7 +72,6 @@ def live_part(run_id: str, request: Request, service: Service) -> HTMLResponse:
 
 def _run_context(run_id: str, service: Service) -> dict[str, object]:
     rows = service.standings(run_id)
-    metrics = service.metrics(run_id)
     low = min((r.trueskill_mu - 3 * r.trueskill_sigma for r in rows), default=0.0)
     high = max((r.trueskill_mu + 3 * r.trueskill_sigma for r in rows), default=1.0)
     return {
@@ -80,5 +79,5 @@ def _run_context(run_id: str, service: Service) -> dict[str, object]:
         "standings": rows,
         "scale": (low, max(high - low, 1.0)),
         "events": service.latest_events(run_id),
-        "now": metrics[-1] if metrics else None,
+        "now": service.latest_metrics(run_id),
     }

@@ -46,29 +46,37 @@ class LeagueViews:
     ) -> dict[str, list[tuple[float, ...]]]:
         """Returns (play seconds, moves, mu, sigma) by player, thinned to about `points` moments."""
         with self._database.read() as session:
-            here = (RatingHistoryRow.run_id == run_id, RatingHistoryRow.system == system)
+            row = RatingHistoryRow
+            here = (row.run_id == run_id, row.system == system)
             moments = session.scalars(
-                select(RatingHistoryRow.play_seconds)
-                .where(*here)
-                .distinct()
-                .order_by(RatingHistoryRow.play_seconds)
+                select(row.play_seconds).where(*here).distinct().order_by(row.play_seconds)
             ).all()
             stride = max(1, len(moments) // points)
-            kept = set(moments[::stride]) | set(moments[-1:])
+            kept = {*moments[::stride], *moments[-1:]}
             history: dict[str, list[tuple[float, ...]]] = {}
-            for r in session.scalars(select(RatingHistoryRow).where(*here).order_by(RatingHistoryRow.id)):
-                if r.play_seconds in kept:
-                    history.setdefault(r.player, []).append((r.play_seconds, r.moves, r.mu, r.sigma))
+            for r in session.scalars(select(row).where(*here, row.play_seconds.in_(kept)).order_by(row.id)):
+                history.setdefault(r.player, []).append((r.play_seconds, r.moves, r.mu, r.sigma))
             return history
 
     def metrics(self, run_id: str, points: int = 400) -> list[dict[str, Any]]:
         """Returns metric rows with their play seconds, oldest first, thinned to about `points`."""
         with self._database.read() as session:
-            total = session.scalar(
-                select(func.count()).select_from(MetricsRow).where(MetricsRow.run_id == run_id)
-            )
-            stride = max(1, (total or 0) // points)
+            here = MetricsRow.run_id == run_id
+            total = session.scalar(select(func.count()).select_from(MetricsRow).where(here)) or 0
+            stride = max(1, total // points)
             rows = session.scalars(
-                select(MetricsRow).where(MetricsRow.run_id == run_id).order_by(MetricsRow.id)
+                select(MetricsRow).where(here, MetricsRow.id % stride == 0).order_by(MetricsRow.id)
             )
-            return [{"play_seconds": r.play_seconds, **r.data} for i, r in enumerate(rows) if i % stride == 0]
+            return [_metrics(row) for row in rows]
+
+    def latest_metrics(self, run_id: str) -> dict[str, Any] | None:
+        """Returns the newest metric row, None when there is none yet."""
+        with self._database.read() as session:
+            row = session.scalars(
+                select(MetricsRow).where(MetricsRow.run_id == run_id).order_by(MetricsRow.id.desc()).limit(1)
+            ).first()
+            return None if row is None else _metrics(row)
+
+
+def _metrics(row: MetricsRow) -> dict[str, Any]:
+    return {"play_seconds": row.play_seconds, **row.data}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import tempfile
@@ -88,7 +89,7 @@ def test_ctrl_c_saves_and_resume_goes_on(tmp_path: Path, config: Path) -> None:
     config.write_text(CONFIG.replace("MINUTES", "0.5"))
     with cli.started("run", str(config), "--home", str(home), "--no-web") as process:
         wait_for_snapshots(home, 1)
-        process.send_signal(signal.SIGINT)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: every process of the group gets it
         output, _ = process.communicate(timeout=60)
     assert process.returncode == 130, output
     assert "league run --resume" in output

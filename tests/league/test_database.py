@@ -117,6 +117,8 @@ def test_what_is_saved_is_loaded(database: Database) -> None:
     assert loaded.ratings == {"elo": {"main.0": Rating(1010, 0, 4)}}
     assert (loaded.run.moves, loaded.run.next_series) == (10, 7)
     views = LeagueViews(database)
+    assert views.latest_metrics(run_id) == {"play_seconds": 1.0, "moves": 10}
+    assert views.metrics(run_id) == [views.latest_metrics(run_id)]
     assert [(e.kind, e.player, e.data) for e in views.events_after(run_id, 0)] == [
         ("snapshot", "main.0", {"steps": 5})
     ]
