@@ -29,6 +29,7 @@ from league.records import RunRecord
 from league.services import LeagueService, Standing, run_as_json, standing_as_json
 
 if TYPE_CHECKING:
+    from league.analysis import Analysis
     from league.runtime.messages import RunStatus
 
 app = typer.Typer(
@@ -165,6 +166,32 @@ def standings(run: RunName, home: Home = None, as_json: Json = False) -> None:
 
 
 @app.command()
+def analyse(
+    run: RunName,
+    home: Home = None,
+    as_json: Json = False,
+    plots: Annotated[
+        Path | None, typer.Option(help="Also write plots as HTML pages into this folder.")
+    ] = None,
+) -> None:
+    """Says what the results mean: ratings side by side, equilibrium, cycles, which system predicts best."""
+    service = Stores.from_environment(home).service()
+    analysis = service.analyse(service.resolve(run).id)
+    if as_json:
+        print(analysis.to_json())
+    else:
+        _print_analysis(analysis)
+    if plots is not None:
+        from league.analysis import write_plots
+
+        try:
+            written = write_plots(analysis, plots)
+        except OSError as error:
+            raise LeagueError(f"plots in {plots}: {error.strerror}") from error
+        err.print("written: " + ", ".join(str(path) for path in written))
+
+
+@app.command()
 def bench(as_json: Json = False) -> None:
     """Measures this machine: the game, the networks, the learner, play, and a whole league (two minutes)."""
     from league.bench import measure_league, measure_parts
@@ -187,6 +214,26 @@ def db_upgrade(home: Home = None) -> None:
     stores = Stores.from_environment(home)
     stores.open_database(upgrade=True).close()
     out.print(f"{stores.database_url} is up to date")
+
+
+@db_app.command("check")
+def db_check(home: Home = None) -> None:
+    """Checks every run's record against itself and against the checkpoint store; exit code 1 if it fails."""
+    from league.checkpoints import CheckpointStore
+    from league.db.check import check_run
+
+    stores = Stores.from_environment(home)
+    database, store = stores.open_database(upgrade=False), CheckpointStore(stores.checkpoint_url)
+    problems = 0
+    for record in LeagueService(database).runs():
+        found = check_run(database, store, record.id)
+        problems += len(found)
+        for line in found:
+            out.print(f"{record.id}: {line}", style="red", soft_wrap=True)
+        if not found:
+            out.print(f"{record.id}: ok")
+    if problems:
+        raise typer.Exit(1)
 
 
 def main() -> None:
@@ -274,6 +321,36 @@ def _print_standings(service: LeagueService, run: RunRecord) -> None:
     for row in rows:
         table.add_row(*(show(row) for show in columns.values()), style=ROLE_STYLES.get(row.role, ""))
     out.print(table)
+
+
+def _print_analysis(analysis: Analysis) -> None:
+    table = Table(box=None)
+    for name in ("player", "role", "Bradley-Terry", "95%", "Nash share", "vs Nash", "α-rank", "layer"):
+        table.add_column(name, justify="left" if name in ("player", "role") else "right", no_wrap=True)
+    for p in analysis.players:
+        low, high = p.interval
+        table.add_row(
+            p.player,
+            p.role,
+            f"{p.bradley_terry:.0f}",
+            f"{low:.0f} … {high:.0f}",
+            f"{p.nash_share:.1%}",
+            f"{p.nash_rating:+.2f}",
+            f"{p.alpha_rank:.1%}",
+            str(p.cluster),
+            style=ROLE_STYLES.get(p.role, ""),
+        )
+    out.print(table)
+    out.print(f"Bradley-Terry in Elo points above {analysis.anchor or 'the mean'}")
+    out.print(f"transitivity {analysis.transitivity:.1%} · effective diversity {analysis.diversity:.3f}")
+    if analysis.exploitability is not None:
+        out.print(f"the pool's best answer to the best main gains {analysis.exploitability:.2f} (in [0, 2])")
+    if analysis.unmet > 0:
+        out.print(f"{analysis.unmet:.0%} of the pairs have not met; Bradley-Terry stands in for them")
+    for a, b, c in analysis.cycles:
+        out.print(f"cycle: {a} beats {b} beats {c} beats {a}")
+    for system in analysis.calibration:
+        out.print(f"{system.system}: Brier score {system.brier:.4f} over {system.games:,} games")
 
 
 def _columns() -> dict[str, Callable[[Standing], str]]:

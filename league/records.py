@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from matchmaking.ratings.base import Rating
+from matchmaking.ratings.base import Rating, SeriesOutcome
 from matchmaking.records import Player, Role, State
 
 RunState = Literal["pending", "running", "paused", "finished", "failed"]
@@ -88,6 +88,11 @@ class SeriesRow:
     first_seat: tuple[int, int, int]
     second_seat: tuple[int, int, int]
     moves: int
+
+    @property
+    def outcome(self) -> SeriesOutcome:
+        """Both seats together, from the first player's side."""
+        return SeriesOutcome(*(a + b for a, b in zip(self.first_seat, self.second_seat, strict=True)))
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from matchmaking.payoff import PairRecord, PayoffMatrix
 from matchmaking.ratings.base import Rating
 
 if TYPE_CHECKING:  # it brings torch along, which those who only read need not wait for
+    from league.analysis import Analysis
     from league.config import RunConfig
 
 
@@ -124,6 +125,12 @@ class LeagueService:
         """Returns throughput and learning metrics over the run. Raises: NotFoundError."""
         self._runs.get(run_id)
         return self._views.metrics(run_id)
+
+    def analyse(self, run_id: str) -> Analysis:
+        """Analyses the pool: ratings, meta-game, calibration. Raises: NotFoundError."""
+        from league.analysis import analyse  # scipy's optimisers take half a second to import
+
+        return analyse(self._views.snapshot(run_id), self._views.rating_series(run_id))
 
     def require_ready(self) -> None:
         """Raises: DatabaseError: the database cannot be read or is not at this program's schema."""

@@ -172,3 +172,17 @@ def _series_values(series: SeriesRow) -> dict[str, Any]:
         for name, count in zip(("wins", "draws", "losses"), counts, strict=True):
             values[f"{name}_seat_{seat}"] = count
     return values
+
+
+def series_row(row: SeriesTable) -> SeriesRow:
+    """Returns a stored series."""
+    return SeriesRow(
+        row.number,
+        row.first,
+        row.second,
+        row.purpose,
+        row.branch,
+        (row.wins_seat_0, row.draws_seat_0, row.losses_seat_0),
+        (row.wins_seat_1, row.draws_seat_1, row.losses_seat_1),
+        row.moves,
+    )

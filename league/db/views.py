@@ -6,10 +6,10 @@ from typing import Any
 
 from sqlalchemy import func, select
 
-from league.db.league_state import LeagueRepository
-from league.db.models import EventRow, MetricsRow, RatingHistoryRow
+from league.db.league_state import LeagueRepository, series_row
+from league.db.models import EventRow, MetricsRow, RatingHistoryRow, SeriesTable
 from league.db.session import Database
-from league.records import EventRecord, Snapshot
+from league.records import EventRecord, SeriesRow, Snapshot
 
 
 class LeagueViews:
@@ -57,6 +57,16 @@ class LeagueViews:
             for r in session.scalars(select(row).where(*here, row.play_seconds.in_(kept)).order_by(row.id)):
                 history.setdefault(r.player, []).append((r.play_seconds, r.moves, r.mu, r.sigma))
             return history
+
+    def rating_series(self, run_id: str) -> list[SeriesRow]:
+        """Returns the rating series in the order in which they were drawn."""
+        with self._database.read() as session:
+            rows = session.scalars(
+                select(SeriesTable)
+                .where(SeriesTable.run_id == run_id, SeriesTable.purpose == "evaluation")
+                .order_by(SeriesTable.number)
+            )
+            return [series_row(row) for row in rows]
 
     def metrics(self, run_id: str, points: int = 400) -> list[dict[str, Any]]:
         """Returns metric rows with their play seconds, oldest first, thinned to about `points`."""

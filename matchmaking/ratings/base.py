@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
+
+from matchmaking.errors import RatingError
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,11 @@ class SeriesOutcome:
     @property
     def games(self) -> int:
         return self.wins + self.draws + self.losses
+
+    @property
+    def score(self) -> float:
+        """Mean score of the first player, a draw half a win. Raises: ZeroDivisionError: no games."""
+        return (self.wins + 0.5 * self.draws) / self.games
 
     def spread_out(self) -> list[float]:
         """Returns the games' scores (1, ½, 0) evenly mixed: a series carries no order, and one that
@@ -58,5 +66,24 @@ class RatingSystem(Protocol):
           b_moves: the same for b.
         """
 
+    def rate_teams(self, teams: Sequence[Sequence[Rating]], ranks: Sequence[int]) -> list[list[Rating]]:
+        """Returns every player's rating after one game of teams, or of single players against all.
+
+        Args:
+          ranks: each team's place, lower is better, equal is a draw.
+        """
+
+    def win_probability(self, a: Rating, b: Rating) -> float:
+        """Returns a's expected score against b, a draw counted as half a win."""
+
     def conservative(self, rating: Rating) -> float:
         """Returns the strength that the player has in all likelihood."""
+
+
+def require_ranks(teams: Sequence[Sequence[Rating]], ranks: Sequence[int]) -> None:
+    """Raises: RatingError: there are not two teams, one is empty, or there is not one rank for each."""
+    if len(teams) < 2 or not all(teams) or len(ranks) != len(teams):
+        sizes = [len(t) for t in teams]
+        raise RatingError(
+            f"a game needs two teams or more and a rank for each; got teams of {sizes}, {len(ranks)} ranks"
+        )

@@ -5,9 +5,10 @@ E_a = 1 / (1 + 10^((R_b − R_a)/400)),   R_a' = R_a + K (S_a − E_a)
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from matchmaking.ratings.base import Rating, SeriesOutcome
+from matchmaking.ratings.base import Rating, SeriesOutcome, require_ranks
 
 
 def expected_score(rating_a: float, rating_b: float, scale: float = 400.0) -> float:
@@ -37,6 +38,30 @@ class Elo:
             mu_a, mu_b = mu_a + gain, mu_b - gain
         n = outcome.games
         return replace(a, mu=mu_a, games=a.games + n), replace(b, mu=mu_b, games=b.games + n)
+
+    def rate_teams(self, teams: Sequence[Sequence[Rating]], ranks: Sequence[int]) -> list[list[Rating]]:
+        """Rates a game of many as games of two: each team, by its members' mean, against every other.
+
+        A member gains K times its team's mean surplus over its opponents, so that a game of n teams moves as
+        much as a game of two.
+        """
+        require_ranks(teams, ranks)
+        means = [sum(r.mu for r in team) / len(team) for team in teams]
+        gains = []
+        for i, mine in enumerate(means):
+            surplus = 0.0
+            for j, theirs in enumerate(means):
+                if i != j:
+                    score = 1.0 if ranks[i] < ranks[j] else 0.5 if ranks[i] == ranks[j] else 0.0
+                    surplus += score - expected_score(mine, theirs, self.scale)
+            gains.append(self.k * surplus / (len(teams) - 1))
+        return [
+            [replace(r, mu=r.mu + gain, games=r.games + 1) for r in team]
+            for team, gain in zip(teams, gains, strict=True)
+        ]
+
+    def win_probability(self, a: Rating, b: Rating) -> float:
+        return expected_score(a.mu, b.mu, self.scale)
 
     def conservative(self, rating: Rating) -> float:
         return rating.mu

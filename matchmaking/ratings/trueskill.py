@@ -7,13 +7,14 @@ tau before each series, so that the rating can follow it.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import trueskill as ts
 
 from matchmaking.errors import RatingError
-from matchmaking.ratings.base import Rating, SeriesOutcome
+from matchmaking.ratings.base import Rating, SeriesOutcome, require_ranks
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,20 @@ class TrueSkill:
                 first, second = ts.rate_1vs1(first, second, drawn=score == 0.5, env=self._env)
         n = outcome.games
         return Rating(first.mu, first.sigma, a.games + n), Rating(second.mu, second.sigma, b.games + n)
+
+    def rate_teams(self, teams: Sequence[Sequence[Rating]], ranks: Sequence[int]) -> list[list[Rating]]:
+        require_ranks(teams, ranks)
+        groups = [tuple(self._env.create_rating(r.mu, r.sigma) for r in team) for team in teams]
+        rated = self._env.rate(groups, ranks=list(ranks))
+        return [
+            [Rating(new.mu, new.sigma, old.games + 1) for new, old in zip(after, before, strict=True)]
+            for after, before in zip(rated, teams, strict=True)
+        ]
+
+    def win_probability(self, a: Rating, b: Rating) -> float:
+        """Returns Φ((μ_a − μ_b) / √(2β² + σ_a² + σ_b²)); with draws as half wins their margin cancels."""
+        spread = math.sqrt(2.0 * self.beta**2 + a.sigma**2 + b.sigma**2)
+        return 0.5 * math.erfc((b.mu - a.mu) / (spread * math.sqrt(2.0)))
 
     def conservative(self, rating: Rating) -> float:
         """Returns μ − 3σ: the player is at least this strong with 99.9%."""

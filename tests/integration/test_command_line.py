@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import socket
 import sqlite3
-import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-import command_line as cli
+from tests import command_line as cli
 
 ROOT = Path(__file__).parents[2]
 QUICKSTART = str(ROOT / "configs" / "quickstart.yaml")

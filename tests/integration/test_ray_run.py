@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -13,8 +12,7 @@ from typing import Any
 import psutil
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-import command_line as cli
+from tests import command_line as cli
 
 CONFIG = """
 name: integration

@@ -1,0 +1,199 @@
+"""What a pool's results say of it: ratings side by side, the game between its players, who predicts best."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from league.records import SeriesRow, Snapshot
+from matchmaking import meta_game
+from matchmaking.payoff import PairRecord, PayoffMatrix
+from matchmaking.ratings.base import RatingSystem
+from matchmaking.ratings.bradley_terry import ELO_PER_NAT, PairScore, fit
+from matchmaking.ratings.calibration import Calibration, RatedSeries, replay
+from matchmaking.ratings.elo import Elo
+from matchmaking.ratings.openskill import OpenSkill
+from matchmaking.ratings.trueskill import TrueSkill
+
+ANCHOR_RATING = 0.0
+
+
+@dataclass(frozen=True)
+class PlayerAnalysis:
+    """One player's place.
+
+    Attributes:
+      bradley_terry: Elo points above the anchor, with its 95% interval.
+      nash_share: weight in the equilibrium of highest entropy. nash_rating: score against it, in [−1, 1].
+      alpha_rank: share of evolution's time.
+      cluster: layer of the spinning top, 0 the strongest.
+    """
+
+    player: str
+    role: str
+    bradley_terry: float
+    interval: tuple[float, float]
+    nash_share: float
+    nash_rating: float
+    alpha_rank: float
+    cluster: int
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """A pool, as of one moment.
+
+    Attributes:
+      players: best first, by Bradley-Terry.
+      anchor: whose rating is 0.
+      transitivity: share of the payoff that a rating explains, in [0, 1].
+      diversity: effective diversity of the equilibrium.
+      exploitability: what the best player gains against the newest main, in win rate × 2.
+      cycles: triples of players, each beating the next and the last the first, clearest first.
+      unmet: share of pairs that have not met; their results are predicted by Bradley-Terry.
+      calibration: by rating system, best first.
+    """
+
+    run: str
+    anchor: str | None
+    players: tuple[PlayerAnalysis, ...]
+    transitivity: float
+    diversity: float
+    exploitability: float | None
+    cycles: tuple[tuple[str, str, str], ...]
+    unmet: float
+    calibration: tuple[Calibration, ...]
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self), indent=1, allow_nan=False)
+
+
+def analyse(snapshot: Snapshot, series: Sequence[SeriesRow]) -> Analysis:
+    """Analyses a league.
+
+    Args:
+      series: its rating series in order, for the calibration of the rating systems.
+    """
+    payoff = PayoffMatrix()
+    for pair in snapshot.pairs:
+        payoff.load(pair.first, pair.second, PairRecord(*pair.raw), PairRecord(*pair.decayed))
+    names = [p.name for p in snapshot.players if p.state != "retired" and payoff.total(p.name).games > 0]
+    roles = {p.name: p.role for p in snapshot.players}
+    anchors = [n for n in names if roles[n] == "anchor"]
+    anchor = "random" if "random" in anchors else next(iter(anchors), None)
+    ratings = fit(_pair_scores(payoff, names), anchor=(anchor, ANCHOR_RATING) if anchor else None)
+    names.sort(key=lambda n: -ratings[n].rating)
+    table, unmet = _antisymmetric(payoff, names, np.array([ratings[n].rating for n in names]))
+    if names:
+        mixture, against = meta_game.nash_average(table)
+        dwelling = meta_game.alpha_rank(table)
+        layers = meta_game.nash_clusters(table)
+        layer = {names[k]: depth for depth, members in enumerate(layers) for k in members}
+        found = tuple((names[a], names[b], names[c]) for a, b, c in meta_game.cycles(table))
+    else:
+        mixture, against, dwelling, layer, found = np.zeros(0), np.zeros(0), np.zeros(0), {}, ()
+    players = tuple(
+        PlayerAnalysis(
+            name,
+            roles[name],
+            ratings[name].rating,
+            ratings[name].interval,
+            float(mixture[k]),
+            float(against[k]),
+            float(dwelling[k]),
+            layer[name],
+        )
+        for k, name in enumerate(names)
+    )
+    mains = [k for k, name in enumerate(names) if roles[name] == "main"]
+    return Analysis(
+        run=snapshot.run.id,
+        anchor=anchor,
+        players=players,
+        transitivity=meta_game.transitivity(table) if names else 1.0,
+        diversity=meta_game.effective_diversity(table, mixture),
+        exploitability=meta_game.exploitability(table, np.eye(len(names))[mains[0]]) if mains else None,
+        cycles=found,
+        unmet=unmet,
+        calibration=_calibrations(snapshot, series),
+    )
+
+
+def write_plots(analysis: Analysis, folder: Path) -> list[Path]:
+    """Writes stand-alone HTML pages: ratings with intervals, reliability of the rating systems.
+
+    Raises:
+      OSError: the folder cannot be written.
+    """
+    import plotly.graph_objects as go
+
+    folder.mkdir(parents=True, exist_ok=True)
+    best_last = analysis.players[::-1]
+    ratings = go.Figure(
+        go.Scatter(
+            x=[p.bradley_terry for p in best_last],
+            y=[p.player for p in best_last],
+            error_x={"type": "data", "array": [p.interval[1] - p.bradley_terry for p in best_last]},
+            mode="markers",
+        )
+    )
+    ratings.update_layout(
+        title="Bradley-Terry rating with 95% interval", xaxis_title=f"Elo above {analysis.anchor}"
+    )
+    reliability = go.Figure(
+        go.Scatter(x=[0, 1], y=[0, 1], mode="lines", name="perfect", line={"dash": "dot"})
+    )
+    for c in analysis.calibration:
+        x, y = [b.predicted for b in c.bins], [b.scored for b in c.bins]
+        label = f"{c.system}, Brier {c.brier:.4f}"
+        reliability.add_scatter(x=x, y=y, mode="lines+markers", name=label)
+    reliability.update_layout(title="Predicted against scored", xaxis_title="predicted", yaxis_title="scored")
+    written = []
+    for name, figure in (("ratings", ratings), ("reliability", reliability)):
+        path = folder / f"{name}.html"
+        figure.write_html(path, include_plotlyjs=True)
+        written.append(path)
+    return written
+
+
+def _pair_scores(payoff: PayoffMatrix, names: list[str]) -> list[PairScore]:
+    known = set(names)
+    pairs = []
+    for i, j in payoff.pairs():
+        record = payoff.decayed(i, j)
+        if i in known and j in known and record.games > 0:
+            pairs.append(PairScore(i, j, record.wins + 0.5 * record.draws, record.games))
+    return pairs
+
+
+def _antisymmetric(
+    payoff: PayoffMatrix, names: list[str], ratings: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.float64], float]:
+    """Returns 2w − 1 for every pair, predicted where they have not met, and the share of those pairs."""
+    n = len(names)
+    table = np.tanh((ratings[:, None] - ratings[None, :]) / (2.0 * ELO_PER_NAT))  # 2 · logistic − 1
+    met = 0
+    for a in range(n):
+        for b in range(a):
+            if payoff.games(names[a], names[b]) > 0:
+                table[a, b] = 2.0 * payoff.win_rate(names[a], names[b]) - 1.0
+                table[b, a] = -table[a, b]
+                met += 1
+    pairs = n * (n - 1) // 2
+    return table, 1.0 - met / pairs if pairs else 0.0
+
+
+def _calibrations(snapshot: Snapshot, series: Sequence[SeriesRow]) -> tuple[Calibration, ...]:
+    learning = {p.name for p in snapshot.players if p.state == "learning"}
+    parents = {p.name: p.parent for p in snapshot.players if p.parent is not None}
+    history = [
+        RatedSeries(s.first, s.second, s.outcome, s.first in learning, s.second in learning) for s in series
+    ]
+    systems: list[RatingSystem] = [Elo(), TrueSkill(), OpenSkill()]
+    found = [replay(system, history, parents) for system in systems] if history else []
+    return tuple(sorted(found, key=lambda c: c.brier))

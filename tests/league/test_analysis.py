@@ -1,0 +1,116 @@
+"""What `league analyse` and `league db check` say of pools that were planted, and of one that was played."""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from league.analysis import analyse, write_plots
+from league.bootstrap import Stores
+from league.checkpoints import CheckpointStore
+from league.config import RunConfig
+from league.db.check import check_run
+from league.records import PairRow, PlayerRecord, RunRecord, SeriesRow, Snapshot
+from league.runtime.supervisor import Supervisor
+
+RUN = RunRecord("r", "n", "g", 0, {}, "running", "running", 0, 0, None, 0, 0, 0, 0, None, None, 1)
+
+
+def pair(first: str, second: str, wins: float, games: float = 100.0) -> PairRow:
+    record = (wins, 0.0, games - wins)
+    return PairRow(first, second, record, record)
+
+
+def planted() -> Snapshot:
+    """A rock-paper-scissors of mains above a bot that loses to all of them."""
+    players = [PlayerRecord(n, "historical", "frozen") for n in ("paper", "rock", "scissors")]
+    players.append(PlayerRecord("random", "anchor", "frozen", bot="random"))
+    pairs = [
+        pair("paper", "rock", 90),
+        pair("rock", "scissors", 90),
+        pair("paper", "scissors", 10),
+        pair("paper", "random", 95),
+        pair("random", "rock", 5),
+        pair("random", "scissors", 5),
+    ]
+    return Snapshot(RUN, players, pairs, {})
+
+
+def test_a_planted_cycle_is_found_and_named() -> None:
+    analysis = analyse(planted(), [])
+    assert analysis.cycles == (("paper", "rock", "scissors"),)
+    shares = {p.player: p.nash_share for p in analysis.players}
+    for name in ("paper", "rock", "scissors"):
+        assert shares[name] == pytest.approx(1 / 3, abs=0.01)
+    assert {p.player: p.cluster for p in analysis.players} == {
+        "paper": 0,
+        "rock": 0,
+        "scissors": 0,
+        "random": 1,
+    }
+    assert analysis.anchor == "random"
+    assert analysis.players[-1].bradley_terry == 0.0
+    assert analysis.transitivity < 0.8
+    assert analysis.diversity > 0.1
+    assert analysis.unmet == 0.0
+
+
+def test_an_empty_league_has_nothing_to_say() -> None:
+    analysis = analyse(Snapshot(RUN, [], [], {}), [])
+    assert analysis.players == ()
+    assert json.loads(analysis.to_json())["cycles"] == []
+
+
+def test_plots_stand_alone(tmp_path: Path) -> None:
+    series = [
+        SeriesRow(k, "paper", "rock", "evaluation", "rating", (4, 0, 0), (3, 0, 1), 80) for k in range(20)
+    ]
+    analysis = analyse(planted(), series)
+    assert [c.games for c in analysis.calibration] == [160] * 3
+    assert all(0.0 <= c.brier < 0.25 for c in analysis.calibration)
+    for path in write_plots(analysis, tmp_path / "plots"):
+        html = path.read_text()
+        assert "Plotly.newPlot" in html
+        assert "<script src=" not in html
+
+
+@pytest.fixture
+def played(stores: Stores, small_config: Callable[..., RunConfig]) -> str:
+    service = stores.service()
+    run_id = service.launch(small_config()).id
+    supervisor = Supervisor(stores.database_url, stores.checkpoint_url)
+    token = supervisor.wait_for_claim(run_id, threading.Event(), lambda _: None)
+    supervisor.supervise(run_id, token, threading.Event(), lambda _: None)
+    return run_id
+
+
+def test_a_played_league_is_analysed_and_its_record_agrees_with_itself(stores: Stores, played: str) -> None:
+    analysis = stores.service().analyse(played)
+    assert {p.player for p in analysis.players} == {r.player for r in stores.service().standings(played)}
+    assert sum(p.nash_share for p in analysis.players) == pytest.approx(1.0)
+    assert all(math.isfinite(p.bradley_terry) for p in analysis.players)
+    database, store = stores.open_database(upgrade=False), CheckpointStore(stores.checkpoint_url)
+    assert check_run(database, store, played) == []
+
+
+@pytest.mark.parametrize(
+    ("damage", "complaint"),
+    [
+        ("delete from players where name = 'random'", "names random, who does not exist"),
+        ("update runs set next_series = 1", "beyond the run's counter 1"),
+        ("update payoffs set wins = wins + 1 where second = 'random'", "its series say"),
+        ("update players set parent = 'nobody' where name = 'main.0.v1'", "parent nobody does not exist"),
+        ("update players set checkpoint = 'abc' where name = 'main.0.v1'", "checkpoint abc is not in"),
+    ],
+)
+def test_a_damaged_record_is_said_to_be(damage: str, complaint: str, stores: Stores, played: str) -> None:
+    database, store = stores.open_database(upgrade=False), CheckpointStore(stores.checkpoint_url)
+    with database.write() as session:
+        session.execute(text(damage))
+    assert any(complaint in line for line in check_run(database, store, played))
