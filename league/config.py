@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import inspect
 import typing
+from collections.abc import Callable
+from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -19,14 +23,43 @@ from agents.networks import NetworkSpec
 from envs.errors import GameError
 from envs.spec import GameSpec
 from league.errors import ConfigError
+from matchmaking.errors import MatchmakingError
 from matchmaking.pfsp import WEIGHTINGS
-from matchmaking.roles import LeagueExploiter, Main, MainExploiter, RoleRule
+from matchmaking.roles import LeagueExploiter, Main, MainExploiter, Mixture, RoleRule
+from matchmaking.roster import POOLS
+from matchmaking.samplers import (
+    Fictitious,
+    Fixed,
+    Pfsp,
+    Quality,
+    RatingBand,
+    Sampler,
+    SelfPlay,
+    Uniform,
+    Window,
+    alpha_rank,
+    meta_nash,
+    replicator,
+)
 
 LearningRole = Literal["main", "main_exploiter", "league_exploiter"]
 ROLE_RULES: dict[str, type[Main] | type[MainExploiter] | type[LeagueExploiter]] = {
     "main": Main,
     "main_exploiter": MainExploiter,
     "league_exploiter": LeagueExploiter,
+}
+SAMPLERS: dict[str, Callable[..., Sampler]] = {
+    "self_play": SelfPlay,
+    "fictitious": Fictitious,
+    "window": Window,
+    "quality": Quality,
+    "pfsp": Pfsp,
+    "rating_band": RatingBand,
+    "meta_nash": meta_nash,
+    "replicator": replicator,
+    "alpha_rank": alpha_rank,
+    "uniform": Uniform,
+    "fixed": Fixed,
 }
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Count = Annotated[int, Field(ge=1)]
@@ -109,6 +142,39 @@ class SnapshotConfig(Section):
         return self
 
 
+class OpponentConfig(BaseModel):
+    """One way to choose opponents, and how often; the other keys are the sampler's own."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, allow_inf_nan=False)
+
+    sampler: str
+    weight: float = Field(1.0, gt=0.0)
+
+    @model_validator(mode="after")
+    def _can_be_made(self) -> OpponentConfig:
+        self.build()
+        return self
+
+    def build(self) -> Sampler:
+        """Makes the sampler. Raises: ValueError: no such sampler, or options it does not take."""
+        factories = known_samplers()
+        if self.sampler not in factories:
+            hint = _nearest(self.sampler, factories)
+            raise ValueError(f"sampler: {self.sampler!r}{hint}; allowed: {', '.join(factories)}")
+        factory, options = factories[self.sampler], dict(self.model_extra or {})
+        allowed = [n for n in inspect.signature(factory).parameters if not n.startswith("_")]
+        for key in options:
+            if key not in allowed:
+                takes = f"{self.sampler} takes {', '.join(allowed) or 'no options'}"
+                raise ValueError(f"unknown key {key!r}{_nearest(key, allowed)}; {takes}")
+        if isinstance(options.get("players"), list):
+            options["players"] = tuple(options["players"])
+        try:
+            return factory(**options)
+        except (MatchmakingError, TypeError) as error:
+            raise ValueError(f"sampler {self.sampler}: {error}") from error
+
+
 class PlayerConfig(Section):
     """One entry of the roster."""
 
@@ -119,11 +185,22 @@ class PlayerConfig(Section):
     matching: dict[str, float | str] = Field(
         default_factory=dict, description="the role's own numbers, such as pfsp_share for a main"
     )
+    opponents: tuple[OpponentConfig, ...] | None = Field(
+        None, min_length=1, description="samplers by weight, instead of the role's own rule"
+    )
+    targets: Literal[POOLS] | None = Field(  # type: ignore[valid-type]
+        None, description="with opponents: whom to beat to be copied before max_steps"
+    )
+    reset_probability: Share = Field(0.0, description="with opponents: of starting over after a snapshot")
     network: NetworkConfig | None = Field(None, description="instead of the run's")
     learner: LearnerConfig | None = Field(None, description="instead of the run's")
 
     @model_validator(mode="after")
     def _matching_fits_the_role(self) -> PlayerConfig:
+        if self.opponents is None and (self.targets is not None or self.reset_probability > 0.0):
+            raise ValueError("targets and reset_probability go with opponents; the role has its own rule")
+        if self.opponents is not None and self.matching:
+            raise ValueError("matching belongs to the role's own rule, which opponents replaces")
         fields = {f.name: f for f in dataclasses.fields(ROLE_RULES[self.role])}
         allowed = [name for name in fields if name not in ("min_steps", "max_steps")]
         for key, value in self.matching.items():
@@ -140,6 +217,14 @@ class PlayerConfig(Section):
 
     def rule(self) -> RoleRule:
         """Returns the role's rule with this entry's numbers."""
+        if self.opponents is not None:
+            return Mixture(
+                self.snapshot.min_steps,
+                self.snapshot.max_steps,
+                tuple((o.sampler, o.weight, o.build()) for o in self.opponents),
+                self.targets,
+                self.reset_probability,
+            )
         numbers: dict[str, Any] = dict(self.matching)
         return ROLE_RULES[self.role](self.snapshot.min_steps, self.snapshot.max_steps, **numbers)
 
@@ -308,6 +393,12 @@ class RunConfig(Section):
                 seen[entry.role] = number + 1
                 players[f"{entry.role}.{number}"] = entry
         return players
+
+
+@cache
+def known_samplers() -> dict[str, Callable[..., Sampler]]:
+    """Returns the samplers by name: League's and those of entry points in group `league.samplers`."""
+    return SAMPLERS | {point.name: point.load() for point in entry_points(group="league.samplers")}
 
 
 def _nearest(word: str, allowed: typing.Iterable[str]) -> str:

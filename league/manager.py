@@ -20,7 +20,8 @@ from matchmaking.payoff import PairRecord, PayoffMatrix
 from matchmaking.ratings.base import Rating, RatingSystem, SeriesOutcome
 from matchmaking.ratings.elo import Elo
 from matchmaking.ratings.trueskill import TrueSkill
-from matchmaking.roles import RoleRule, Roster, snapshot_due
+from matchmaking.roles import Mixture, RoleRule, snapshot_due
+from matchmaking.roster import Context, Roster
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ class LeagueManager:
         planned, drawn = 0, []
         while planned < episodes:
             me = min(self._scheduled, key=lambda n: self._scheduled[n] / self._entries[n].share)
-            match = self._rules[me].match(me, self._current_roster(), self.payoff, self._rng)
+            match = self._rules[me].match(self._context(me))
             n = self.config.rollout.episodes_per_series
             # Against itself a player learns from both seats.
             drawn.append(
@@ -186,7 +187,9 @@ class LeagueManager:
                 continue
             self.payoff.record(first, second, result.wins, result.draws, result.losses)
             self._dirty_pairs[min(first, second), max(first, second)] = None
-            if series.purpose == "evaluation":
+            if series.purpose == "training":
+                self._update_qualities(first, second, result.wins)
+            else:
                 self._rate(first, second, SeriesOutcome(result.wins, result.draws, result.losses))
 
     def learners_progressed(self, progress: list[LearnerProgress]) -> list[SnapshotOrder]:
@@ -244,6 +247,7 @@ class LeagueManager:
                 snapshot_steps=steps,
                 snapshots=parent.snapshots + 1,
                 learner_state=state,
+                qualities={} if order.resets else parent.qualities,
             )
         )
         if order.resets:
@@ -302,10 +306,27 @@ class LeagueManager:
         self._leased[series.number] = series
         return series
 
+    def _context(self, me: str) -> Context:
+        return Context(
+            me,
+            self._current_roster(),
+            self.payoff,
+            self._rng,
+            self._ratings["trueskill"],
+            self.players[me].qualities,
+        )
+
     def _current_roster(self) -> Roster:
         if self._roster is None:
             self._roster = Roster([p.for_matching() for p in self.players.values()])
         return self._roster
+
+    def _update_qualities(self, me: str, beaten: str, wins: int) -> None:
+        rule = self._rules.get(me)
+        quality = rule.quality if isinstance(rule, Mixture) else None
+        if quality is not None and self.players[beaten].parent == me:
+            player, past = self.players[me], self._current_roster().history_of(me)
+            self._put(replace(player, qualities=quality.after(beaten, wins, past, player.qualities)))
 
     def _put(self, player: PlayerRecord) -> None:
         known = self.players.get(player.name)

@@ -45,6 +45,7 @@ class PlayerRecord:
       learner_state: sha256 of its full learning state at `steps`.
       steps: decisions learnt from, all generations. snapshot_steps: the same at its last snapshot or reset.
       snapshots: how many it has left in the pool.
+      qualities: of its past selves, where its role keeps them (OpenAI Five).
     """
 
     name: str
@@ -60,6 +61,7 @@ class PlayerRecord:
     steps: int = 0
     snapshot_steps: int = 0
     snapshots: int = 0
+    qualities: dict[str, float] = field(default_factory=dict)
 
     def for_matching(self) -> Player:
         """Returns the facts that match-making reads."""

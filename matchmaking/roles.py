@@ -14,29 +14,9 @@ import numpy as np
 from matchmaking import pfsp
 from matchmaking.errors import RosterError
 from matchmaking.payoff import PayoffMatrix
-from matchmaking.records import Match, Player
-
-
-class Roster:
-    """The players that can be matched, looked up as the roles need them; retired ones are left out."""
-
-    def __init__(self, players: list[Player]) -> None:
-        self._by_name = {p.name: p for p in players if p.state != "retired"}
-        self.mains = [p.name for p in self._by_name.values() if p.role == "main"]
-        self.historicals = [p.name for p in self._by_name.values() if p.role == "historical"]
-        self.exploiter_historicals = [
-            p.name
-            for p in self._by_name.values()
-            if p.role == "historical" and p.parent_role == "main_exploiter"
-        ]
-        self._children: dict[str, list[str]] = {}
-        for p in self._by_name.values():
-            if p.role == "historical" and p.parent is not None:
-                self._children.setdefault(p.parent, []).append(p.name)
-
-    def history_of(self, parent: str) -> list[str]:
-        """Returns the snapshots of one player, oldest first."""
-        return self._children.get(parent, [])
+from matchmaking.records import Match
+from matchmaking.roster import Context, Roster
+from matchmaking.samplers import Quality, Sampler
 
 
 class RoleRule(Protocol):
@@ -50,10 +30,10 @@ class RoleRule(Protocol):
     def max_steps(self) -> int:
         """Learner steps after a snapshot when the next is taken in any case."""
 
-    def match(self, me: str, roster: Roster, payoff: PayoffMatrix, rng: np.random.Generator) -> Match:
+    def match(self, context: Context) -> Match:
         """Chooses the next opponent. Raises: RosterError: nobody can be met."""
 
-    def targets(self, roster: Roster) -> list[str]:
+    def targets(self, me: str, roster: Roster) -> list[str]:
         """Returns whom this role must beat to be copied before `max_steps`."""
 
     def resets(self, rng: np.random.Generator) -> bool:
@@ -75,7 +55,7 @@ def snapshot_due(
         return False
     if steps >= rule.max_steps:
         return True
-    targets = rule.targets(roster)
+    targets = rule.targets(me, roster)
     return bool(targets) and bool(payoff.win_rates(me, targets).min() > win_rate)
 
 
@@ -92,37 +72,37 @@ class Main:
     forgotten_below: float = 0.7
     too_strong_below: float = 0.3
 
-    def match(self, me: str, roster: Roster, payoff: PayoffMatrix, rng: np.random.Generator) -> Match:
+    def match(self, context: Context) -> Match:
+        me, roster, payoff, rng = context.me, context.roster, context.payoff, context.rng
         coin = rng.random()
         if coin < self.pfsp_share and roster.historicals:
-            return _pfsp_match(me, roster.historicals, self.pfsp_weighting, "pfsp", payoff, rng)
+            return _pfsp_match(context, roster.historicals, self.pfsp_weighting, "pfsp")
         main = str(rng.choice(roster.mains)) if roster.mains else me
         if coin < self.pfsp_share + self.verification_share:
-            verification = self._verification(me, main, roster, payoff, rng)
+            verification = self._verification(context, main)
             if verification is not None:
                 return verification
         # Against a main that is too strong, learn on its past selves first.
         if main != me and payoff.win_rate(me, main) <= self.too_strong_below and roster.history_of(main):
-            return _pfsp_match(me, roster.history_of(main), "variance", "self_play_history", payoff, rng)
+            return _pfsp_match(context, roster.history_of(main), "variance", "self_play_history")
         return Match(me, main, "self_play")
 
-    def targets(self, roster: Roster) -> list[str]:
+    def targets(self, me: str, roster: Roster) -> list[str]:
         return roster.historicals
 
     def resets(self, rng: np.random.Generator) -> bool:
         return False
 
-    def _verification(
-        self, me: str, main: str, roster: Roster, payoff: PayoffMatrix, rng: np.random.Generator
-    ) -> Match | None:
+    def _verification(self, context: Context, main: str) -> Match | None:
         """Games against whoever shows a hole: exploiters that beat me, then mains I have forgotten."""
+        me, roster, payoff = context.me, context.roster, context.payoff
         exploiters = roster.exploiter_historicals
         if exploiters and payoff.win_rates(me, exploiters).min() < self.exploited_below:
-            return _pfsp_match(me, exploiters, self.pfsp_weighting, "verify_exploiters", payoff, rng)
+            return _pfsp_match(context, exploiters, self.pfsp_weighting, "verify_exploiters")
         past = roster.history_of(main)
         past = past[: len_without_monotone_suffix(payoff.win_rates(me, past).tolist())]
         if past and payoff.win_rates(me, past).min() < self.forgotten_below:
-            return _pfsp_match(me, past, self.pfsp_weighting, "verify_forgotten", payoff, rng)
+            return _pfsp_match(context, past, self.pfsp_weighting, "verify_forgotten")
         return None
 
 
@@ -134,16 +114,17 @@ class MainExploiter:
     max_steps: int
     hopeless_below: float = 0.1
 
-    def match(self, me: str, roster: Roster, payoff: PayoffMatrix, rng: np.random.Generator) -> Match:
+    def match(self, context: Context) -> Match:
+        me, roster, payoff = context.me, context.roster, context.payoff
         if not roster.mains:
             raise RosterError(f"{me} has no main to exploit; add a player with role: main")
-        main = str(rng.choice(roster.mains))
+        main = str(context.rng.choice(roster.mains))
         history = roster.history_of(main)
         if payoff.win_rate(me, main) <= self.hopeless_below and history:
-            return _pfsp_match(me, history, "variance", "curriculum", payoff, rng)
+            return _pfsp_match(context, history, "variance", "curriculum")
         return Match(me, main, "exploit")
 
-    def targets(self, roster: Roster) -> list[str]:
+    def targets(self, me: str, roster: Roster) -> list[str]:
         return roster.mains
 
     def resets(self, rng: np.random.Generator) -> bool:
@@ -159,19 +140,58 @@ class LeagueExploiter:
     pfsp_weighting: str = "linear_capped"
     reset_probability: float = 0.25
 
-    def match(self, me: str, roster: Roster, payoff: PayoffMatrix, rng: np.random.Generator) -> Match:
+    def match(self, context: Context) -> Match:
+        me, roster = context.me, context.roster
         if roster.historicals:
-            return _pfsp_match(me, roster.historicals, self.pfsp_weighting, "pfsp", payoff, rng)
+            return _pfsp_match(context, roster.historicals, self.pfsp_weighting, "pfsp")
         # Before the first snapshot there is no history; the mains are the league.
         if not roster.mains:
             raise RosterError(f"{me} has nobody to exploit; add a player with role: main")
-        return Match(me, str(rng.choice(roster.mains)), "exploit")
+        return Match(me, str(context.rng.choice(roster.mains)), "exploit")
 
-    def targets(self, roster: Roster) -> list[str]:
+    def targets(self, me: str, roster: Roster) -> list[str]:
         return roster.historicals
 
     def resets(self, rng: np.random.Generator) -> bool:
         return bool(rng.random() < self.reset_probability)
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """A role made of samplers, each used by its weight: any other league's rule, without code.
+
+    Attributes:
+      samplers: (branch, weight, sampler); one that finds nobody leaves its turn to the others, and when none
+        finds anybody the player meets itself.
+      targets_pool: whom it must beat to be copied before max_steps; None: nobody, only max_steps counts.
+    """
+
+    min_steps: int
+    max_steps: int
+    samplers: tuple[tuple[str, float, Sampler], ...]
+    targets_pool: str | None = None
+    reset_probability: float = 0.0
+
+    def match(self, context: Context) -> Match:
+        left = list(self.samplers)
+        while left:
+            weights = np.array([weight for _, weight, _ in left])
+            branch, _, sampler = left.pop(int(context.rng.choice(len(left), p=weights / weights.sum())))
+            candidates, chances = sampler.candidates(context)
+            if candidates:
+                return Match(context.me, context.draw(candidates, chances), branch)
+        return Match(context.me, context.me, "self_play")
+
+    def targets(self, me: str, roster: Roster) -> list[str]:
+        return [] if self.targets_pool is None else roster.pool(self.targets_pool, me)
+
+    def resets(self, rng: np.random.Generator) -> bool:
+        return bool(rng.random() < self.reset_probability)
+
+    @property
+    def quality(self) -> Quality | None:
+        """The sampler that keeps qualities, if there is one."""
+        return next((s for _, _, s in self.samplers if isinstance(s, Quality)), None)
 
 
 def len_without_monotone_suffix(win_rates: list[float]) -> int:
@@ -186,8 +206,6 @@ def len_without_monotone_suffix(win_rates: list[float]) -> int:
     return 0
 
 
-def _pfsp_match(
-    me: str, pool: list[str], weighting: str, branch: str, payoff: PayoffMatrix, rng: np.random.Generator
-) -> Match:
-    chances = pfsp.probabilities(payoff.win_rates(me, pool), weighting)
-    return Match(me, pool[int(rng.choice(len(pool), p=chances))], branch)
+def _pfsp_match(context: Context, pool: list[str], weighting: str, branch: str) -> Match:
+    chances = pfsp.probabilities(context.payoff.win_rates(context.me, pool), weighting)
+    return Match(context.me, context.draw(pool, chances), branch)

@@ -54,6 +54,7 @@ class PlayerRow(Base):
     steps: Mapped[int]
     snapshot_steps: Mapped[int]
     snapshots: Mapped[int]
+    qualities: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
     created_at: Mapped[float]
     __table_args__ = (UniqueConstraint("run_id", "name"),)
 

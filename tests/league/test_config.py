@@ -75,6 +75,22 @@ def test_every_config_of_the_repository_is_right(path: Path) -> None:
             {"players": [{"role": "main", "matching": {"pfsp_share": 3.0}}]},
             "matching.pfsp_share: 3.0 must be a number in [0, 1]",
         ),
+        (
+            {"players": [{"role": "main", "opponents": [{"sampler": "windw"}]}]},
+            "sampler: 'windw', did you mean window?; allowed: self_play, fictitious",
+        ),
+        (
+            {"players": [{"role": "main", "opponents": [{"sampler": "window", "sise": 3}]}]},
+            "opponents[0]: unknown key 'sise', did you mean size?; window takes size, latest_share",
+        ),
+        (
+            {"players": [{"role": "main", "opponents": [{"sampler": "pfsp", "pool": "all"}]}]},
+            "sampler pfsp: unknown pool 'all'; one of historical, mine",
+        ),
+        (
+            {"players": [{"role": "main", "targets": "mains"}]},
+            "targets and reset_probability go with opponents",
+        ),
         ({"topology": "sync"}, "stop.minutes: a clock is not reproducible"),
         (
             {"topology": "sync", "stop": {"moves": 5}, "rollout": {"workers": 2}},

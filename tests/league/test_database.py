@@ -96,7 +96,9 @@ def test_what_is_saved_is_loaded(database: Database) -> None:
     token = runs.claim(run_id, "me", 10)
     assert token is not None
     league = LeagueRepository(database, run_id)
-    player = PlayerRecord("main.0", "main", "learning", steps=5, initial_checkpoint="aa")
+    player = PlayerRecord(
+        "main.0", "main", "learning", steps=5, initial_checkpoint="aa", qualities={"main.0.v1": -0.5}
+    )
     bot = PlayerRecord("random", "anchor", "frozen", bot="random")
     pair = PairRow("main.0", "random", (3, 1, 0), (2.5, 0.9, 0.0))
     series = SeriesRow(0, "main.0", "random", "training", "pfsp", (2, 0, 0), (1, 1, 0), 99)

@@ -159,3 +159,25 @@ def test_evaluation_pairs_people_who_exist(small_config: Make) -> None:
     assert sum(s.episodes for s in drawn) >= 400
     assert all(s.purpose == "evaluation" and s.learners == (False, False) for s in drawn)
     assert {p for s in drawn for p in s.players} == set(manager.players)
+
+
+def test_a_role_of_samplers_keeps_qualities_and_forgets_them_with_a_reset(small_config: Make) -> None:
+    entry = {
+        "role": "main",
+        "opponents": [{"sampler": "quality", "learning_rate": 0.05}],
+        "snapshot": {"min_steps": 100, "max_steps": 100},
+    }
+    manager = founded(small_config(players=[entry]))
+    assert progress(manager, "main.0", 100) == ["main.0.v1"]
+    assert progress(manager, "main.0", 200) == ["main.0.v2"]
+    manager.record([result(lease(manager, "main.0", "main.0.v1"), 6, 0, 10)])
+    # N = 2, p = 1/2, η = 0.05: six wins.
+    assert manager.players["main.0"].qualities == {"main.0.v1": pytest.approx(-0.3), "main.0.v2": 0.0}
+    met = Counter(s.players[1] for s in manager.next_training_series(160_000))
+    assert met["main.0.v1"] < met["main.0.v2"] < met["main.0"]
+    resetting = founded(small_config(players=[entry | {"reset_probability": 1.0}]))
+    progress(resetting, "main.0", 100)
+    resetting.record([result(lease(resetting, "main.0", "main.0.v1"), 6, 0, 10)])
+    assert resetting.players["main.0"].qualities
+    progress(resetting, "main.0", 200)
+    assert resetting.players["main.0"].qualities == {}

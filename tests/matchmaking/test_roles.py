@@ -14,11 +14,13 @@ from matchmaking.roles import (
     LeagueExploiter,
     Main,
     MainExploiter,
+    Mixture,
     RoleRule,
-    Roster,
     len_without_monotone_suffix,
     snapshot_due,
 )
+from matchmaking.roster import Context, Roster
+from matchmaking.samplers import Fixed, Pfsp, SelfPlay, Uniform
 
 MAIN = Player("main.0", "main", "learning")
 EXPLOITER = Player("main_exploiter.0", "main_exploiter", "learning")
@@ -34,7 +36,7 @@ def past_exploiter(n: int) -> Player:
 
 def draws(rule: RoleRule, me: str, roster: Roster, payoff: PayoffMatrix, n: int = 100_000) -> Counter[Match]:
     rng = np.random.default_rng(0)
-    return Counter(rule.match(me, roster, payoff, rng) for _ in range(n))
+    return Counter(rule.match(Context(me, roster, payoff, rng)) for _ in range(n))
 
 
 def branches(rule: RoleRule, me: str, roster: Roster, payoff: PayoffMatrix) -> dict[str, float]:
@@ -119,7 +121,9 @@ def test_main_exploiter_meets_the_main_and_its_history_when_hopeless() -> None:
 
 def test_an_exploiter_without_a_main_says_what_to_add() -> None:
     with pytest.raises(RosterError, match="has no main to exploit; add a player with role: main"):
-        MainExploiter(1, 2).match("x.0", Roster([EXPLOITER]), PayoffMatrix(), np.random.default_rng(0))
+        MainExploiter(1, 2).match(
+            Context("x.0", Roster([EXPLOITER]), PayoffMatrix(), np.random.default_rng(0))
+        )
 
 
 def test_league_exploiter_meets_all_history_and_nobody_learning() -> None:
@@ -159,3 +163,28 @@ def test_a_main_without_history_is_copied_only_at_max_steps() -> None:
 )
 def test_the_falling_tail_of_a_history_is_left_out(win_rates: list[float], kept: int) -> None:
     assert len_without_monotone_suffix(win_rates) == kept
+
+
+def test_a_mixture_uses_its_samplers_by_weight_and_skips_those_that_find_nobody() -> None:
+    rule = Mixture(
+        1,
+        2,
+        (("old", 3.0, Uniform("mine")), ("hard", 1.0, Pfsp("exploiters")), ("self", 2.0, SelfPlay())),
+    )
+    roster = Roster([MAIN, past_main(1), past_main(2)])
+    shares = branches(rule, "main.0", roster, PayoffMatrix())
+    # "hard" finds nobody; its sixth is shared by the others as three to two.
+    assert shares == {"old": pytest.approx(0.6, abs=0.005), "self": pytest.approx(0.4, abs=0.005)}
+    alone = Mixture(1, 2, (("hard", 1.0, Pfsp("exploiters")), ("bot", 1.0, Fixed(("gone",)))))
+    assert branches(alone, "main.0", roster, PayoffMatrix()) == {"self_play": 1.0}
+
+
+def test_a_mixture_is_copied_at_max_steps_or_after_beating_its_targets() -> None:
+    roster, payoff = Roster([MAIN, past_main(1)]), PayoffMatrix()
+    payoff.record("main.0", "main.0.v1", 9, 0, 1)
+    timed = Mixture(10, 100, (("self", 1.0, SelfPlay()),))
+    assert not snapshot_due(timed, "main.0", 99, roster, payoff)
+    assert snapshot_due(timed, "main.0", 100, roster, payoff)
+    winning = Mixture(10, 100, (("self", 1.0, SelfPlay()),), targets_pool="mine", reset_probability=1.0)
+    assert snapshot_due(winning, "main.0", 10, roster, payoff)
+    assert winning.resets(np.random.default_rng(0))
