@@ -53,7 +53,7 @@ class Collector:
         temperature: float = 1.0,
     ) -> None:
         """Args:
-        game: a two-seat turn-based game.
+        game: a two-seat game, turn-based or simultaneous.
         learners: players whose decisions are kept as fragments; empty for evaluation.
         fragment_length: T. fragment_lanes: B.
         temperature: of the networks' play; 0 plays the best action.

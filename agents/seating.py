@@ -125,8 +125,8 @@ class Seating:
             self._deal(idle)
 
     def count_moves(self, env: npt.NDArray[np.int32]) -> None:
-        """Notes one move in each named game."""
-        self._length[env] += 1
+        """Notes one move in each named game; a game in which both seats move at once is named twice."""
+        self._length += np.bincount(env, minlength=len(self._length))
 
     def finish(self, ended: npt.NDArray[np.bool_], returns: npt.NDArray[np.float32]) -> int:
         """Counts the games that ended and seats the next; returns how many ended.

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable
 from typing import Any
 
 from envs.errors import UnknownGameError
 from envs.native.connect_four import ConnectFour
+from envs.native.matrix import TABLES, MatrixGame
 from envs.vector_game import VectorGame
 
-NATIVE = {"connect_four": ConnectFour}
+NATIVE: dict[str, Callable[..., VectorGame]] = {"connect_four": ConnectFour}
 
 
 def make(game_id: str, num_envs: int, seed: int | None = None, **kwargs: Any) -> VectorGame:
     """Makes `num_envs` independent games.
 
     Args:
-      game_id: `native:NAME`, or `openspiel:NAME` with OpenSpiel's parameters (`openspiel:go(board_size=9)`).
+      game_id: `native:NAME`; `native:matrix(TABLE)`, see `envs.native.matrix`; or `openspiel:NAME` with
+        OpenSpiel's parameters (`openspiel:go(board_size=9)`).
       num_envs: games in the batch, ≥ 1.
       seed: of everything random in the games.
       **kwargs: `forfeit_illegal=True` makes an illegal action lose the game instead of raising.
@@ -27,6 +30,8 @@ def make(game_id: str, num_envs: int, seed: int | None = None, **kwargs: Any) ->
     family, _, name = game_id.partition(":")
     if family == "native" and name in NATIVE:
         return NATIVE[name](num_envs, seed, **kwargs)
+    if family == "native" and name.startswith("matrix(") and name.endswith(")"):
+        return MatrixGame(name.removeprefix("matrix(").removesuffix(")"), num_envs, seed, **kwargs)
     if family == "openspiel" and name:
         from envs.openspiel import OpenSpielGame  # 0.3 s that native games need not pay
 
@@ -35,8 +40,8 @@ def make(game_id: str, num_envs: int, seed: int | None = None, **kwargs: Any) ->
         except UnknownGameError as error:
             raise UnknownGameError(f"{error}{_nearest(game_id)}") from error
     raise UnknownGameError(
-        f"unknown game {game_id!r}{_nearest(game_id)}; ids are native:NAME ({', '.join(NATIVE)}) "
-        "or openspiel:NAME"
+        f"unknown game {game_id!r}{_nearest(game_id)}; ids are native:NAME ({', '.join(NATIVE)}), "
+        "native:matrix(TABLE) or openspiel:NAME"
     )
 
 
@@ -44,7 +49,8 @@ def known_ids() -> list[str]:
     """Returns every id that `make` takes without parameters."""
     import pyspiel
 
-    return [f"native:{name}" for name in NATIVE] + [f"openspiel:{n}" for n in pyspiel.registered_names()]
+    native = [*NATIVE, *(f"matrix({name})" for name in TABLES)]
+    return [f"native:{name}" for name in native] + [f"openspiel:{n}" for n in pyspiel.registered_names()]
 
 
 def _nearest(game_id: str) -> str:

@@ -247,6 +247,7 @@ class EvaluationConfig(Section):
     )
     num_envs: int = Field(64, ge=2, le=65_536, description="games at once")
     episodes: int = Field(32, ge=2, description="games of one series")
+    coverage_share: Share = Field(0.15, description="of rating series, for pairs that have hardly met")
     temperature: float = Field(1.0, ge=0.0, description="of the networks' play; 0 is the best action always")
 
 
@@ -366,10 +367,9 @@ class RunConfig(Section):
             spec = envs.make(self.game, 1).spec
         except GameError as error:
             raise ConfigError(f"{source}: game: {error}") from error
-        if spec.num_seats != 2 or not spec.turn_based:
+        if spec.num_seats != 2:
             raise ConfigError(
-                f"{source}: game: {self.game!r} has {spec.num_seats} seats; "
-                "a league needs a turn-based game of two"
+                f"{source}: game: {self.game!r} has {spec.num_seats} seats; a league needs a game of two"
             )
         for index, anchor in enumerate(self.anchors):
             try:

@@ -73,7 +73,7 @@ class LeagueManager:
         self._ratings = {s.name: dict(snapshot.ratings.get(s.name, {})) for s in self.systems}
         self._entries: dict[str, PlayerConfig] = config.roster()
         self._rules: dict[str, RoleRule] = {name: entry.rule() for name, entry in self._entries.items()}
-        self._evaluation = EvaluationRule()
+        self._evaluation = EvaluationRule(coverage_share=config.evaluation.coverage_share)
         self._next_series = snapshot.run.next_series
         self._rng = np.random.default_rng([config.seed, self._next_series])
         self._leased: dict[int, Series] = {}
@@ -150,7 +150,7 @@ class LeagueManager:
         ]
         planned, drawn = 0, []
         while planned < episodes:
-            pair = self._evaluation.choose(rated, self._rng)
+            pair = self._evaluation.choose(rated, self.payoff, self._rng)
             if pair is None:
                 break
             n = self.config.evaluation.episodes

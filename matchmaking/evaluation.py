@@ -2,7 +2,8 @@
 
 A rating is worth most where it is least sure, and a game tells most between equals: the player with
 the widest uncertainty is met by an opponent near it, or, in a share of cases, by an anchor, so that
-all ratings hang on the same fixed points.
+all ratings hang on the same fixed points. A further share goes to pairs that have hardly met: the game
+between the players (equilibria, cycles) is only known as far as it has been played.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+
+from matchmaking.payoff import PayoffMatrix
 
 
 @dataclass(frozen=True)
@@ -30,19 +33,28 @@ class EvaluationRule:
     Attributes:
       anchor_share: part of the games that are played against an anchor.
       learner_share: part of the games that a learning player starts, however sure its rating: it moves.
+      coverage_share: part of the games that go to a player and whomever it has met least.
       spread: distance in points within which opponents count as near.
     """
 
     anchor_share: float = 0.35
     learner_share: float = 0.6
+    coverage_share: float = 0.15
     spread: float = 5.0
 
-    def choose(self, players: list[RatedPlayer], rng: np.random.Generator) -> tuple[str, str] | None:
+    def choose(
+        self, players: list[RatedPlayer], payoff: PayoffMatrix, rng: np.random.Generator
+    ) -> tuple[str, str] | None:
         """Returns a pair to play, or None when there are not two players."""
         subjects = [p for p in players if not p.anchor] or players
         learners = [p for p in subjects if p.learning]
         if len(players) < 2:
             return None
+        if rng.random() < self.coverage_share:
+            someone = players[int(rng.integers(len(players)))].name
+            order = [players[int(k)].name for k in rng.permutation(len(players))]
+            strangers = [name for name in order if name != someone]
+            return someone, min(strangers, key=lambda name: payoff.games(someone, name))
         if learners and rng.random() < self.learner_share:
             subject = learners[int(rng.integers(len(learners)))]
         else:

@@ -16,6 +16,8 @@ from envs.vector_game import Step, Turns
 
 GAMES = [
     "native:connect_four",
+    "native:matrix(rps)",
+    "native:matrix(prisoners_dilemma)",
     "openspiel:connect_four",
     "openspiel:tic_tac_toe",
     "openspiel:kuhn_poker",

@@ -45,7 +45,7 @@ def test_every_config_of_the_repository_is_right(path: Path) -> None:
         ({"game": "native:conect_four"}, "did you mean native:connect_four?"),
         (
             {"game": "openspiel:leduc_poker(players=3)"},
-            "has 3 seats; a league needs a turn-based game of two",
+            "has 3 seats; a league needs a game of two",
         ),
         (
             {"players": [{"role": "main_exploiter"}]},

@@ -7,6 +7,7 @@ from collections import Counter
 import numpy as np
 
 from matchmaking.evaluation import EvaluationRule, RatedPlayer
+from matchmaking.payoff import PayoffMatrix
 
 MAIN = RatedPlayer("main", 35, 1, True, False)
 NEAR = RatedPlayer("near", 33, 1, False, False)
@@ -17,7 +18,9 @@ BOT = RatedPlayer("bot", 20, 1, False, True)
 
 def pairs(players: list[RatedPlayer], n: int = 5000) -> Counter[tuple[str, str]]:
     rng = np.random.default_rng(0)
-    return Counter(p for _ in range(n) if (p := EvaluationRule().choose(players, rng)) is not None)
+    return Counter(
+        p for _ in range(n) if (p := EvaluationRule().choose(players, PayoffMatrix(), rng)) is not None
+    )
 
 
 def test_a_third_of_the_games_is_against_anchors() -> None:
@@ -28,7 +31,7 @@ def test_a_third_of_the_games_is_against_anchors() -> None:
 
 def test_near_opponents_come_first_but_nobody_is_left_out() -> None:
     counts = pairs([MAIN, NEAR, FAR])
-    assert counts["main", "near"] > 10 * counts["main", "far"] > 0
+    assert counts["main", "near"] > 5 * counts["main", "far"] > 0
 
 
 def test_the_unsure_are_met_more_than_the_sure() -> None:
@@ -36,9 +39,20 @@ def test_the_unsure_are_met_more_than_the_sure() -> None:
     started = Counter[str]()
     for (subject, _), n in counts.items():
         started[subject] += n
-    assert started["unsure"] > 20 * started["near"]
+    assert started["unsure"] > 5 * started["near"]
 
 
 def test_nobody_plays_alone_or_itself() -> None:
-    assert EvaluationRule().choose([MAIN], np.random.default_rng(0)) is None
+    assert EvaluationRule().choose([MAIN], PayoffMatrix(), np.random.default_rng(0)) is None
     assert all(a != b for a, b in pairs([MAIN, NEAR, BOT]))
+
+
+def test_a_share_goes_to_pairs_that_have_hardly_met() -> None:
+    payoff, rule, rng = PayoffMatrix(), EvaluationRule(coverage_share=1.0), np.random.default_rng(0)
+    players = [MAIN, NEAR, FAR, UNSURE, BOT]
+    for _ in range(40):
+        pair = rule.choose(players, payoff, rng)
+        assert pair is not None
+        payoff.record(*pair, 1, 0, 1)
+    met = [payoff.games(a.name, b.name) for a in players for b in players if a.name < b.name]
+    assert min(met) >= 4

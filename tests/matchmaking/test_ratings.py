@@ -17,6 +17,7 @@ from matchmaking.ratings.trueskill import TrueSkill
 
 WIN = SeriesOutcome(1, 0, 0)
 DRAW = SeriesOutcome(0, 1, 0)
+LOSS = SeriesOutcome(0, 0, 1)
 
 
 def test_elo_of_the_fide_example() -> None:
@@ -45,6 +46,33 @@ def test_trueskill_of_two_newcomers_after_a_win() -> None:
     winner, loser = system.rate(system.initial(), system.initial(), WIN, a_moves=False, b_moves=False)
     assert (winner.mu, winner.sigma) == (pytest.approx(29.396, abs=1e-3), pytest.approx(7.171, abs=1e-3))
     assert (loser.mu, loser.sigma) == (pytest.approx(20.604, abs=1e-3), pytest.approx(7.171, abs=1e-3))
+
+
+@given(
+    st.floats(0, 50),
+    st.floats(0.1, 8.3),
+    st.floats(0, 50),
+    st.floats(0.1, 8.3),
+    st.sampled_from([WIN, DRAW, LOSS]),
+)
+def test_the_closed_form_is_the_packages_answer(
+    mu_a: float, sigma_a: float, mu_b: float, sigma_b: float, outcome: SeriesOutcome
+) -> None:
+    system = TrueSkill(draw_probability=0.1)
+    a, b = Rating(mu_a, sigma_a), Rating(mu_b, sigma_b)
+    ours = system.rate(a, b, outcome, a_moves=False, b_moves=False)
+    ((theirs_a,), (theirs_b,)) = system.rate_teams([[a], [b]], ranks=[outcome.losses, outcome.wins])
+    for mine, theirs in zip(ours, (theirs_a, theirs_b), strict=True):
+        assert mine.mu == pytest.approx(theirs.mu, abs=2e-2)
+        assert mine.sigma == pytest.approx(theirs.sigma, abs=2e-2)
+
+
+def test_impossible_upsets_leave_finite_ratings() -> None:
+    system = TrueSkill()
+    for outcome in (WIN, DRAW):
+        for rating in system.rate(Rating(-500, 0.5), Rating(500, 0.5), outcome):
+            assert np.isfinite([rating.mu, rating.sigma]).all()
+            assert rating.sigma > 0
 
 
 def test_a_frozen_player_gets_surer_and_a_learning_one_can_move() -> None:
