@@ -3,12 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
-import inspect
-import typing
-from collections.abc import Callable
-from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -22,44 +16,18 @@ from agents.errors import AgentError
 from agents.networks import NetworkSpec
 from envs.errors import GameError
 from envs.spec import GameSpec
+from league.config_errors import explain_all, nearest
 from league.errors import ConfigError
-from matchmaking.errors import MatchmakingError
+from league.opponents import OpponentConfig
 from matchmaking.pfsp import WEIGHTINGS
 from matchmaking.roles import LeagueExploiter, Main, MainExploiter, Mixture, RoleRule
 from matchmaking.roster import POOLS
-from matchmaking.samplers import (
-    Fictitious,
-    Fixed,
-    Pfsp,
-    Quality,
-    RatingBand,
-    Sampler,
-    SelfPlay,
-    Uniform,
-    Window,
-    alpha_rank,
-    meta_nash,
-    replicator,
-)
 
 LearningRole = Literal["main", "main_exploiter", "league_exploiter"]
 ROLE_RULES: dict[str, type[Main] | type[MainExploiter] | type[LeagueExploiter]] = {
     "main": Main,
     "main_exploiter": MainExploiter,
     "league_exploiter": LeagueExploiter,
-}
-SAMPLERS: dict[str, Callable[..., Sampler]] = {
-    "self_play": SelfPlay,
-    "fictitious": Fictitious,
-    "window": Window,
-    "quality": Quality,
-    "pfsp": Pfsp,
-    "rating_band": RatingBand,
-    "meta_nash": meta_nash,
-    "replicator": replicator,
-    "alpha_rank": alpha_rank,
-    "uniform": Uniform,
-    "fixed": Fixed,
 }
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Count = Annotated[int, Field(ge=1)]
@@ -142,39 +110,6 @@ class SnapshotConfig(Section):
         return self
 
 
-class OpponentConfig(BaseModel):
-    """One way to choose opponents, and how often; the other keys are the sampler's own."""
-
-    model_config = ConfigDict(extra="allow", frozen=True, allow_inf_nan=False)
-
-    sampler: str
-    weight: float = Field(1.0, gt=0.0)
-
-    @model_validator(mode="after")
-    def _can_be_made(self) -> OpponentConfig:
-        self.build()
-        return self
-
-    def build(self) -> Sampler:
-        """Makes the sampler. Raises: ValueError: no such sampler, or options it does not take."""
-        factories = known_samplers()
-        if self.sampler not in factories:
-            hint = _nearest(self.sampler, factories)
-            raise ValueError(f"sampler: {self.sampler!r}{hint}; allowed: {', '.join(factories)}")
-        factory, options = factories[self.sampler], dict(self.model_extra or {})
-        allowed = [n for n in inspect.signature(factory).parameters if not n.startswith("_")]
-        for key in options:
-            if key not in allowed:
-                takes = f"{self.sampler} takes {', '.join(allowed) or 'no options'}"
-                raise ValueError(f"unknown key {key!r}{_nearest(key, allowed)}; {takes}")
-        if isinstance(options.get("players"), list):
-            options["players"] = tuple(options["players"])
-        try:
-            return factory(**options)
-        except (MatchmakingError, TypeError) as error:
-            raise ValueError(f"sampler {self.sampler}: {error}") from error
-
-
 class PlayerConfig(Section):
     """One entry of the roster."""
 
@@ -206,12 +141,12 @@ class PlayerConfig(Section):
         for key, value in self.matching.items():
             if key not in allowed:
                 raise ValueError(
-                    f"matching: unknown key {key!r}{_nearest(key, allowed)}; allowed: {', '.join(allowed)}"
+                    f"matching: unknown key {key!r}{nearest(key, allowed)}; allowed: {', '.join(allowed)}"
                 )
             if fields[key].type == "float" and not (isinstance(value, float | int) and 0.0 <= value <= 1.0):
                 raise ValueError(f"matching.{key}: {value!r} must be a number in [0, 1]")
             if key == "pfsp_weighting" and value not in WEIGHTINGS:
-                hint = _nearest(str(value), WEIGHTINGS)
+                hint = nearest(str(value), WEIGHTINGS)
                 raise ValueError(f"matching.{key}: {value!r}{hint}; allowed: {', '.join(WEIGHTINGS)}")
         return self
 
@@ -348,15 +283,7 @@ class RunConfig(Section):
         try:
             config = cls.model_validate(data)
         except ValidationError as error:
-            errors = error.errors()
-            # A list whose only item is wrong is also said to be too short.
-            inner = [e["loc"] for e in errors if e["type"] != "too_short"]
-            real = [
-                e
-                for e in errors
-                if e["type"] != "too_short" or not any(loc[: len(e["loc"])] == e["loc"] for loc in inner)
-            ]
-            lines = [_explain(cls, e) for e in real]
+            lines = explain_all(cls, error)
             raise ConfigError("\n".join(f"{source}: {line}" for line in lines)) from error
         config.game_spec(source)
         return config
@@ -393,48 +320,3 @@ class RunConfig(Section):
                 seen[entry.role] = number + 1
                 players[f"{entry.role}.{number}"] = entry
         return players
-
-
-@cache
-def known_samplers() -> dict[str, Callable[..., Sampler]]:
-    """Returns the samplers by name: League's and those of entry points in group `league.samplers`."""
-    return SAMPLERS | {point.name: point.load() for point in entry_points(group="league.samplers")}
-
-
-def _nearest(word: str, allowed: typing.Iterable[str]) -> str:
-    close = difflib.get_close_matches(word, list(allowed), n=1, cutoff=0.5)
-    return f", did you mean {close[0]}?" if close else ""
-
-
-def _explain(model: type[BaseModel], error: Any) -> str:
-    """One line for one pydantic error: field, value, what is allowed, nearest word."""
-    where = ""
-    for part in error["loc"]:
-        where += f"[{part}]" if isinstance(part, int) else f".{part}" if where else str(part)
-    kind, value = error["type"], error["input"]
-    if kind == "extra_forbidden":
-        allowed = _fields_at(model, error["loc"][:-1])
-        return (
-            f"{where}: unknown key{_nearest(str(error['loc'][-1]), allowed)}; allowed: {', '.join(allowed)}"
-        )
-    if kind == "missing":
-        return f"{where}: missing; it has no default"
-    if kind == "literal_error":
-        allowed = [w.strip("' ") for w in error["ctx"]["expected"].replace(" or ", ", ").split(",")]
-        return f"{where}: {value!r}{_nearest(str(value), allowed)} allowed: {', '.join(allowed)}"
-    message = error["msg"].removeprefix("Value error, ")
-    if kind == "value_error":
-        return f"{where}: {message}" if where else message
-    shown = repr(value) if len(repr(value)) < 60 else repr(value)[:57] + "…"
-    return f"{where}: {shown}: {message[0].lower()}{message[1:]}"
-
-
-def _fields_at(model: type[BaseModel], loc: tuple[int | str, ...]) -> list[str]:
-    """Returns the keys that the section at `loc` takes."""
-    section: Any = model
-    for part in loc:
-        if isinstance(part, str) and isinstance(section, type) and issubclass(section, BaseModel):
-            section = section.model_fields[part].annotation if part in section.model_fields else None
-        candidates = [section, *typing.get_args(section)]
-        section = next((c for c in candidates if isinstance(c, type) and issubclass(c, BaseModel)), None)
-    return list(section.model_fields) if section is not None else []

@@ -6,6 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from league.services import Standing
+
 
 class Run(BaseModel):
     """One league. Times are seconds since 1970."""
@@ -28,28 +30,6 @@ class Run(BaseModel):
 
 class RunList(BaseModel):
     items: list[Run]
-
-
-class Standing(BaseModel):
-    """A player's row, best first by the conservative rating μ − 3σ."""
-
-    rank: int
-    player: str
-    role: str
-    state: str
-    trueskill_mu: float
-    trueskill_sigma: float
-    conservative: float
-    elo: float
-    games: int
-    rated_games: int
-    wins: int
-    draws: int
-    losses: int
-    win_rate: float
-    steps: int
-    parent: str | None
-    generation: int
 
 
 class Standings(BaseModel):

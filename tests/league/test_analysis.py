@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,10 +12,8 @@ from sqlalchemy import text
 from league.analysis import analyse, write_plots
 from league.bootstrap import Stores
 from league.checkpoints import CheckpointStore
-from league.config import RunConfig
 from league.db.check import check_run
 from league.records import PairRow, PlayerRecord, RunRecord, SeriesRow, Snapshot
-from league.runtime.supervisor import Supervisor
 
 RUN = RunRecord("r", "n", "g", 0, {}, "running", "running", 0, 0, None, 0, 0, 0, 0, None, None, 1)
 
@@ -80,23 +76,15 @@ def test_plots_stand_alone(tmp_path: Path) -> None:
         assert "<script src=" not in html
 
 
-@pytest.fixture
-def played(stores: Stores, small_config: Callable[..., RunConfig]) -> str:
-    service = stores.service()
-    run_id = service.launch(small_config()).id
-    supervisor = Supervisor(stores.database_url, stores.checkpoint_url)
-    token = supervisor.wait_for_claim(run_id, threading.Event(), lambda _: None)
-    supervisor.supervise(run_id, token, threading.Event(), lambda _: None)
-    return run_id
-
-
-def test_a_played_league_is_analysed_and_its_record_agrees_with_itself(stores: Stores, played: str) -> None:
-    analysis = stores.service().analyse(played)
-    assert {p.player for p in analysis.players} == {r.player for r in stores.service().standings(played)}
+def test_a_played_league_is_analysed_and_its_record_agrees_with_itself(
+    stores: Stores, played_run: str
+) -> None:
+    analysis = stores.service().analyse(played_run)
+    assert {p.player for p in analysis.players} == {r.player for r in stores.service().standings(played_run)}
     assert sum(p.nash_share for p in analysis.players) == pytest.approx(1.0)
     assert all(math.isfinite(p.bradley_terry) for p in analysis.players)
     database, store = stores.open_database(upgrade=False), CheckpointStore(stores.checkpoint_url)
-    assert check_run(database, store, played) == []
+    assert check_run(database, store, played_run) == []
 
 
 @pytest.mark.parametrize(
@@ -109,8 +97,8 @@ def test_a_played_league_is_analysed_and_its_record_agrees_with_itself(stores: S
         ("update players set checkpoint = 'abc' where name = 'main.0.v1'", "checkpoint abc is not in"),
     ],
 )
-def test_a_damaged_record_is_said_to_be(damage: str, complaint: str, stores: Stores, played: str) -> None:
+def test_a_damaged_record_is_said_to_be(damage: str, complaint: str, stores: Stores, played_run: str) -> None:
     database, store = stores.open_database(upgrade=False), CheckpointStore(stores.checkpoint_url)
     with database.write() as session:
         session.execute(text(damage))
-    assert any(complaint in line for line in check_run(database, store, played))
+    assert any(complaint in line for line in check_run(database, store, played_run))

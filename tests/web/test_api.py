@@ -3,26 +3,13 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from fastapi.testclient import TestClient
 
 from league.bootstrap import Stores
-from league.config import RunConfig
-from league.runtime.supervisor import Supervisor
 from web.app import create_app
-
-
-@pytest.fixture
-def run_id(stores: Stores, small_config: Callable[..., RunConfig]) -> str:
-    service = stores.service()
-    run_id = service.launch(small_config()).id
-    supervisor = Supervisor(stores.database_url, stores.checkpoint_url)
-    token = supervisor.wait_for_claim(run_id, threading.Event(), lambda _: None)
-    supervisor.supervise(run_id, token, threading.Event(), lambda _: None)
-    return run_id
 
 
 @pytest.fixture
@@ -31,13 +18,13 @@ def client(stores: Stores) -> Iterator[TestClient]:
         yield client
 
 
-def test_a_finished_league_is_readable(client: TestClient, run_id: str) -> None:
+def test_a_finished_league_is_readable(client: TestClient, played_run: str) -> None:
     (run,) = client.get("/api/v1/runs").json()["items"]
-    assert run == client.get(f"/api/v1/runs/{run_id}").json()
+    assert run == client.get(f"/api/v1/runs/{played_run}").json()
     assert run["state"] == "finished"
-    body = client.get(f"/api/v1/runs/{run_id}/standings").json()
+    body = client.get(f"/api/v1/runs/{played_run}/standings").json()
     standings = body["standings"]
-    assert body["run"]["id"] == run_id
+    assert body["run"]["id"] == played_run
     assert [s["rank"] for s in standings] == list(range(1, len(standings) + 1))
     values = [s["conservative"] for s in standings]
     assert values == sorted(values, reverse=True)
@@ -46,23 +33,23 @@ def test_a_finished_league_is_readable(client: TestClient, run_id: str) -> None:
             row["trueskill_mu"] - 3 * row["trueskill_sigma"], abs=0.01
         )
         assert row["games"] == row["wins"] + row["draws"] + row["losses"]
-    payoffs = client.get(f"/api/v1/runs/{run_id}/payoffs").json()
+    payoffs = client.get(f"/api/v1/runs/{played_run}/payoffs").json()
     assert payoffs["players"] == [s["player"] for s in standings]
-    ratings = client.get(f"/api/v1/runs/{run_id}/ratings", params={"system": "elo"}).json()
+    ratings = client.get(f"/api/v1/runs/{played_run}/ratings", params={"system": "elo"}).json()
     assert {s["player"] for s in ratings["series"]} == {s["player"] for s in standings}
-    assert client.get(f"/api/v1/runs/{run_id}/metrics").status_code == 200
+    assert client.get(f"/api/v1/runs/{played_run}/metrics").status_code == 200
 
 
-def test_events_are_streamed_and_resumed(client: TestClient, run_id: str, stores: Stores) -> None:
-    recorded = stores.service().events(run_id)
-    lines = _stream(client, run_id, {}, len(recorded))
+def test_events_are_streamed_and_resumed(client: TestClient, played_run: str, stores: Stores) -> None:
+    recorded = stores.service().events(played_run)
+    lines = _stream(client, played_run, {}, len(recorded))
     assert [int(e["id"]) for e in lines] == [e.id for e in recorded]
     assert [json.loads(e["data"])["kind"] for e in lines] == [e.kind for e in recorded]
-    resumed = _stream(client, run_id, {"Last-Event-ID": str(recorded[0].id)}, len(recorded) - 1)
+    resumed = _stream(client, played_run, {"Last-Event-ID": str(recorded[0].id)}, len(recorded) - 1)
     assert [e["id"] for e in resumed] == [e["id"] for e in lines[1:]]
 
 
-def _stream(client: TestClient, run_id: str, headers: dict[str, str], count: int) -> list[dict[str, str]]:
+def _stream(client: TestClient, played_run: str, headers: dict[str, str], count: int) -> list[dict[str, str]]:
     """Reads recorded events off the stream's generator: the test client cannot read endless bodies."""
     import anyio
 
@@ -76,7 +63,7 @@ def _stream(client: TestClient, run_id: str, headers: dict[str, str], count: int
         found: list[dict[str, str]] = []
         last = int(headers.get("Last-Event-ID", "0"))
         service = client.app.state.service  # type: ignore[attr-defined]
-        async for event in events._stream(Connected(), service, run_id, last):  # type: ignore[arg-type]
+        async for event in events._stream(Connected(), service, played_run, last):  # type: ignore[arg-type]
             if event.id is not None:
                 found.append({"id": str(event.id), "data": str(event.data)})
             if len(found) == count:
@@ -104,10 +91,10 @@ def test_what_is_not_there_is_a_problem_404(client: TestClient, path: str) -> No
     assert answer.json()["status"] == 404
 
 
-def test_a_wrong_method_or_parameter_is_a_problem(client: TestClient, run_id: str) -> None:
+def test_a_wrong_method_or_parameter_is_a_problem(client: TestClient, played_run: str) -> None:
     answer = client.delete("/api/v1/runs")
     assert (answer.status_code, answer.headers["allow"]) == (405, "GET")
-    answer = client.get(f"/api/v1/runs/{run_id}/ratings", params={"system": "glicko"})
+    answer = client.get(f"/api/v1/runs/{played_run}/ratings", params={"system": "glicko"})
     assert answer.status_code == 422
     assert "trueskill" in answer.json()["detail"]
     assert answer.headers["content-type"] == "application/problem+json"
@@ -126,17 +113,17 @@ def test_health(client: TestClient, stores: Stores) -> None:
     assert client.get("/livez").status_code == 200
 
 
-def test_pages_are_complete_without_script(client: TestClient, run_id: str) -> None:
-    assert f'href="/runs/{run_id}"' in client.get("/").text
-    page = client.get(f"/runs/{run_id}").text
-    for row in client.get(f"/api/v1/runs/{run_id}/standings").json()["standings"]:
+def test_pages_are_complete_without_script(client: TestClient, played_run: str) -> None:
+    assert f'href="/runs/{played_run}"' in client.get("/").text
+    page = client.get(f"/runs/{played_run}").text
+    for row in client.get(f"/api/v1/runs/{played_run}/standings").json()["standings"]:
         assert f'data-player="{row["player"]}"' in page
     assert "went back to its initial weights" in page
     assert client.get("/runs/nope").status_code == 404
 
 
-def test_nothing_may_run_that_does_not_come_from_here(client: TestClient, run_id: str) -> None:
-    page = client.get(f"/runs/{run_id}")
+def test_nothing_may_run_that_does_not_come_from_here(client: TestClient, played_run: str) -> None:
+    page = client.get(f"/runs/{played_run}")
     policy = page.headers["content-security-policy"]
     assert "script-src 'self';" in policy
     assert "unsafe-eval" not in policy

@@ -7,8 +7,8 @@ from typing import Literal
 
 from fastapi import APIRouter
 
-from league.services import run_as_json, standing_as_json
-from web.schemas import Metrics, Payoffs, RatingHistory, RatingSeries, Run, RunList, Standing, Standings
+from league.services import Standing, run_as_json, standing_as_json
+from web.schemas import Metrics, Payoffs, RatingHistory, RatingSeries, Run, RunList, Standings
 from web.service import Service
 
 router = APIRouter(prefix="/runs", tags=["runs"], responses={404: {"description": "No such run"}})
