@@ -123,7 +123,6 @@ def test_after_kill_9_nothing_written_is_lost_and_resume_goes_on(tmp_path: Path,
     with cli.started("run", "--resume", "latest", "--home", str(home), "--no-web") as process:
         output, _ = process.communicate(timeout=180)
     assert process.returncode == 0, output
-    assert "lease to end" in output
     final = {r["player"]: r for r in cli.standings(home)}
     assert {r["player"] for r in killed} <= set(final)
     assert final["main.0"]["steps"] > learner_steps(killed)["main.0"][1]
