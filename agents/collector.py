@@ -29,7 +29,6 @@ ROW_MULTIPLE = 32
 class PlayCounts:
     """What has been played since the start."""
 
-    ticks: int = 0
     moves: int = 0
     episodes: int = 0
     learning_steps: int = 0
@@ -176,7 +175,6 @@ class Collector:
         if self._trajectories is not None:
             self._trajectories.record_rewards(step.rewards, step.ended)
         self.counts.episodes += self._seating.finish(step.ended, step.returns)
-        self.counts.ticks += 1
         self.counts.moves += rows
 
     def take_results(self) -> list[SeriesResult]:

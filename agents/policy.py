@@ -52,12 +52,5 @@ class NetworkPolicy:
             array: npt.NDArray[np.float32] = out.float().numpy()
         return array
 
-    def load(self, weights: dict[str, npt.NDArray[np.float32]]) -> None:
-        """Takes over newer weights of the same network."""
-        with torch.no_grad():
-            for name, parameter in self._network.named_parameters():
-                # A weight that came through shared memory is read-only; copy_ only reads it.
-                parameter.copy_(torch.from_numpy(np.array(weights[name], copy=True)))
-
 
 Policy = NetworkPolicy | Bot

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from typing import Any
 
-from sqlalchemy import func, or_, select, update
+from sqlalchemy import or_, select, update
 from sqlalchemy.orm import Session
 
 from league.db.models import RunRow
@@ -122,10 +122,6 @@ class RunRepository:
         with self._database.read() as session:
             row = find_run(session, run_id)
             return max(0.0, (row.lease_expires_at or 0.0) - self._database.now(session))
-
-    def count(self) -> int:
-        with self._database.read() as session:
-            return session.scalar(select(func.count()).select_from(RunRow)) or 0
 
 
 def find_run(session: Session, run_id: str) -> RunRow:

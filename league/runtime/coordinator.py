@@ -134,7 +134,6 @@ class Coordinator:
             snapshots=sum(p.role == "historical" for p in self._manager.players.values()),
             progress=self.progress(),
             finished=self.is_finished(),
-            metrics=self._learner_metrics,
         )
 
     def _rates(self) -> tuple[float, float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -97,4 +96,3 @@ class RunStatus:
     snapshots: int
     progress: float
     finished: bool
-    metrics: dict[str, Any]

@@ -194,7 +194,7 @@ def test_seats_are_balanced_and_outcomes_counted_by_seat() -> None:
     results = []
     while len(results) < 2:
         if c.queued_episodes < 64:
-            c.add_series(series(100 + c.counts.ticks, "random", "random", 64, (False, False)))
+            c.add_series(series(100 + c.counts.moves, "random", "random", 64, (False, False)))
         c.tick()
         results += [r for r in c.take_results() if r.series.number < 2]
     fixed, uneven = sorted(results, key=lambda r: r.series.number)
