@@ -92,7 +92,7 @@ def _game_alone() -> Callable[[], int]:
     actions = np.zeros(NUM_ENVS, np.int64)
 
     def play() -> int:
-        # The first legal column of a row that turns with the clock: next to no time, and every mask is read.
+        # The first legal column: next to no time, and every mask is read.
         np.argmax(game.turns().legal, axis=1, out=actions)
         game.step(actions)
         return NUM_ENVS

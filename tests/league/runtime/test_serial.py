@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from agents.errors import DivergenceError
 from league.bootstrap import Stores
 from league.config import RunConfig
 from league.db.league_state import LeagueRepository
@@ -140,7 +139,6 @@ def test_a_learner_that_diverges_goes_back_and_says_so(
     assert len(events) == 1
     assert "nan" in events[0].data["reason"]
     assert record.state == "finished"
-    assert DivergenceError.__doc__
 
 
 def test_states_of_learners_do_not_pile_up(stores: Stores, small_config: Make, tmp_path: Any) -> None:
