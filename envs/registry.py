@@ -6,9 +6,12 @@ import difflib
 from collections.abc import Callable
 from typing import Any
 
+import pyspiel
+
 from envs.errors import UnknownGameError
 from envs.native.connect_four import ConnectFour
 from envs.native.matrix import TABLES, MatrixGame
+from envs.openspiel import OpenSpielGame
 from envs.vector_game import VectorGame
 
 NATIVE: dict[str, Callable[..., VectorGame]] = {"connect_four": ConnectFour}
@@ -33,8 +36,6 @@ def make(game_id: str, num_envs: int, seed: int | None = None, **kwargs: Any) ->
     if family == "native" and name.startswith("matrix(") and name.endswith(")"):
         return MatrixGame(name.removeprefix("matrix(").removesuffix(")"), num_envs, seed, **kwargs)
     if family == "openspiel" and name:
-        from envs.openspiel import OpenSpielGame  # 0.3 s that native games need not pay
-
         try:
             return OpenSpielGame(name, num_envs, seed, **kwargs)
         except UnknownGameError as error:
@@ -47,8 +48,6 @@ def make(game_id: str, num_envs: int, seed: int | None = None, **kwargs: Any) ->
 
 def known_ids() -> list[str]:
     """Returns every id that `make` takes without parameters."""
-    import pyspiel
-
     native = [*NATIVE, *(f"matrix({name})" for name in TABLES)]
     return [f"native:{name}" for name in native] + [f"openspiel:{n}" for n in pyspiel.registered_names()]
 

@@ -74,7 +74,7 @@ def run(
     """Runs a league here, from start to stop rule: database, workers, API and pages in one command."""
     if (config is None) == (resume is None):
         raise LeagueError("give either a config file or --resume RUN")
-    from league.config import RunConfig  # with what follows 3 s that the other commands need not pay
+    from league.config import RunConfig  # 2 s that the other commands need not pay
 
     parsed = RunConfig.from_yaml(config) if config is not None else None
     from league.runtime.supervisor import Supervisor

@@ -132,7 +132,7 @@ class Supervisor:
         # Ray reads this when it is imported. By its name it is for other systems; what it does is keep
         # every Ray server on loopback, which ray.init's own node address does not.
         os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
-        from league.runtime.ray_run import RayRun, local_ray  # 1 s that a serial run need not pay
+        from league.runtime.ray_run import RayRun, local_ray  # half a second that a serial run need not pay
 
         with local_ray(config):
             run = RayRun(
