@@ -40,6 +40,7 @@ class Learner:
       spec: of the network.
       generation: resets so far. version: updates since the last reset.
       steps: decisions learnt from since the start; `generation_steps` since the last reset.
+      factors: on the config's learning_rate and entropy, 1 where there is none.
     """
 
     def __init__(self, spec: NetworkSpec, config: PPOConfig, seed: int) -> None:
@@ -48,6 +49,7 @@ class Learner:
         self.version = 0
         self.steps = 0
         self.generation_steps = 0
+        self.factors: dict[str, float] = {}
         self._config = config
         self._dtype = resolve_precision(config.precision)
         self._rng = torch.Generator().manual_seed(seed)
@@ -75,7 +77,9 @@ class Learner:
             return None
         batch = self._prepare(fragment)
         learning_rate = self._config.learning_rate.at(self.generation_steps, progress)
+        learning_rate *= self.factors.get("learning_rate", 1.0)
         entropy_coefficient = self._config.entropy.at(self.generation_steps, progress)
+        entropy_coefficient *= self.factors.get("entropy", 1.0)
         for group in self._optimiser.param_groups:
             group["lr"] = learning_rate
         losses: list[PPOLoss] = []
@@ -121,6 +125,16 @@ class Learner:
         self._optimiser = self._fresh_optimiser()
         self.generation, self.version, self.generation_steps = generation, 0, 0
 
+    def inherit(self, state: bytes, generation: int, factors: dict[str, float]) -> None:
+        """Goes on as a copy of another learner: its weights and optimiser, a new generation, own step count.
+
+        Raises:
+          WeightsError: it is not a state of this network. Nothing has changed.
+        """
+        steps = self.steps
+        self.restore(state)
+        self.steps, self.generation, self.version, self.factors = steps, generation, 0, dict(factors)
+
     def state(self) -> bytes:
         """Returns everything that goes on: weights, optimiser, counters, random state."""
         tensors = {f"network/{k}": v for k, v in self._network.state_dict().items()}
@@ -133,7 +147,8 @@ class Learner:
             "steps": self.steps,
             "generation_steps": self.generation_steps,
         }
-        return weights.dump(tensors, {"network": self.spec.to_json(), "counters": counters})
+        metadata = {"network": self.spec.to_json(), "counters": counters, "factors": self.factors}
+        return weights.dump(tensors, metadata)
 
     def restore(self, state: bytes) -> None:
         """Goes on from `state()`.
@@ -159,6 +174,7 @@ class Learner:
             self._rng.set_state(tensors["rng"])
             self.generation, self.version = counters["generation"], counters["version"]
             self.steps, self.generation_steps = counters["steps"], counters["generation_steps"]
+            self.factors = dict(metadata.get("factors", {}))
         except (KeyError, TypeError, RuntimeError) as error:
             raise WeightsError(f"not a learner's state: {error}") from error
 

@@ -40,10 +40,12 @@ class SeriesResult:
     """What came of a series, from its first player's side.
 
     `counts` is int64 [2, 3]: won, drawn, lost with the first player in seat 0 (row 0) and in seat 1 (row 1).
+    `margin` is what it got more than the second, halved and summed over the episodes.
     """
 
     series: Series
     counts: npt.NDArray[np.int64] = field(compare=False)
+    margin: float
     moves: int
 
     @property
@@ -79,6 +81,7 @@ class Seating:
         self._owners = np.zeros((capacity, 2), np.int32)
         self._open = np.zeros(capacity, np.int64)
         self._counts = np.zeros((capacity, 2, 3), np.int64)
+        self._margins = np.zeros(capacity)
         self._moves = np.zeros(capacity, np.int64)
         self._free = list(range(capacity))[::-1]
         self._queue_series = np.empty(0, np.int64)
@@ -111,6 +114,7 @@ class Seating:
         self._policies[slot], self._owners[slot] = policies, owners
         self._open[slot] = series.episodes
         self._counts[slot] = 0
+        self._margins[slot] = 0.0
         self._moves[slot] = 0
         self._queue_series = np.concatenate([self._queue_series, np.full(series.episodes, slot, np.int64)])
         self._queue_rotation = np.concatenate([self._queue_rotation, np.arange(series.episodes) % 2])
@@ -142,6 +146,7 @@ class Seating:
         margin = (returns[envs, 0] - returns[envs, 1]) * np.where(rotations == 0, 1.0, -1.0)
         column = np.where(margin > 0, 0, np.where(margin < 0, 2, 1))
         np.add.at(self._counts, (slots, rotations, column), 1)
+        np.add.at(self._margins, slots, 0.5 * margin)
         np.add.at(self._moves, slots, self._length[envs])
         self._length[envs] = 0
         np.subtract.at(self._open, slots, 1)
@@ -160,7 +165,8 @@ class Seating:
         if slot == self._last:  # kept, so that games can go on until new series come
             return
         series = self._series.pop(slot)
-        self._unreported.append(SeriesResult(series, self._counts[slot].copy(), int(self._moves[slot])))
+        counts, margin = self._counts[slot].copy(), float(self._margins[slot])
+        self._unreported.append(SeriesResult(series, counts, margin, int(self._moves[slot])))
         self._free.append(slot)
 
     def _deal(self, envs: npt.NDArray[np.int64]) -> None:
@@ -188,5 +194,6 @@ class Seating:
         self._owners = np.concatenate([self._owners, np.zeros_like(self._owners)])
         self._open = np.concatenate([self._open, np.zeros_like(self._open)])
         self._counts = np.concatenate([self._counts, np.zeros_like(self._counts)])
+        self._margins = np.concatenate([self._margins, np.zeros_like(self._margins)])
         self._moves = np.concatenate([self._moves, np.zeros_like(self._moves)])
         self._free += list(range(size, 2 * size))[::-1]

@@ -8,19 +8,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
-from league.records import SeriesRow, Snapshot
+from league.records import BranchCount, SeriesRow, Snapshot
 from matchmaking import meta_game
-from matchmaking.payoff import PairRecord, PayoffMatrix
+from matchmaking.rankings import rank
 from matchmaking.ratings.base import RatingSystem
-from matchmaking.ratings.bradley_terry import ELO_PER_NAT, PairScore, fit
 from matchmaking.ratings.calibration import Calibration, RatedSeries, replay
 from matchmaking.ratings.elo import Elo
 from matchmaking.ratings.openskill import OpenSkill
 from matchmaking.ratings.trueskill import TrueSkill
-
-ANCHOR_RATING = 0.0
 
 
 @dataclass(frozen=True)
@@ -56,6 +52,7 @@ class Analysis:
       exploitability: what the best player gains against the newest main, in win rate × 2.
       cycles: triples of players, each beating the next and the last the first, clearest first.
       unmet: share of pairs that have not met; their results are predicted by Bradley-Terry.
+      branches: what each player met by which branch of its rule.
       calibration: by rating system, best first.
     """
 
@@ -67,45 +64,41 @@ class Analysis:
     exploitability: float | None
     cycles: tuple[tuple[str, str, str], ...]
     unmet: float
+    branches: tuple[BranchCount, ...]
     calibration: tuple[Calibration, ...]
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), indent=1, allow_nan=False)
 
 
-def analyse(snapshot: Snapshot, series: Sequence[SeriesRow]) -> Analysis:
+def analyse(
+    snapshot: Snapshot, series: Sequence[SeriesRow], branches: Sequence[BranchCount] = ()
+) -> Analysis:
     """Analyses a league.
 
     Args:
       series: its rating series in order, for the calibration of the rating systems.
     """
-    payoff = PayoffMatrix()
-    for pair in snapshot.pairs:
-        payoff.load(pair.first, pair.second, PairRecord(*pair.raw), PairRecord(*pair.decayed))
+    payoff = snapshot.payoff()
     names = [p.name for p in snapshot.players if p.state != "retired" and payoff.total(p.name).games > 0]
     roles = {p.name: p.role for p in snapshot.players}
     anchors = [n for n in names if roles[n] == "anchor"]
     anchor = "random" if "random" in anchors else next(iter(anchors), None)
-    ratings = fit(_pair_scores(payoff, names), anchor=(anchor, ANCHOR_RATING) if anchor else None)
-    names.sort(key=lambda n: -ratings[n].rating)
-    table, unmet = _antisymmetric(payoff, names, np.array([ratings[n].rating for n in names]))
-    if names:
-        mixture, against = meta_game.nash_average(table)
-        dwelling = meta_game.alpha_rank(table)
-        layers = meta_game.nash_clusters(table)
-        layer = {names[k]: depth for depth, members in enumerate(layers) for k in members}
-        found = tuple((names[a], names[b], names[c]) for a, b, c in meta_game.cycles(table))
-    else:
-        mixture, against, dwelling, layer, found = np.zeros(0), np.zeros(0), np.zeros(0), {}, ()
+    ranked = rank(payoff, names, anchor)
+    names, table, mixture = list(ranked.names), ranked.table, ranked.nash
+    layers = meta_game.nash_clusters(table) if names else []
+    layer = {names[k]: depth for depth, members in enumerate(layers) for k in members}
+    cycles = meta_game.cycles(table) if names else []
+    found = tuple((names[a], names[b], names[c]) for a, b, c in cycles)
     players = tuple(
         PlayerAnalysis(
             name,
             roles[name],
-            ratings[name].rating,
-            ratings[name].interval,
+            ranked.ratings[k].rating,
+            ranked.ratings[k].interval,
             float(mixture[k]),
-            float(against[k]),
-            float(dwelling[k]),
+            float(ranked.against_nash[k]),
+            float(ranked.alpha_rank[k]),
             layer[name],
         )
         for k, name in enumerate(names)
@@ -119,7 +112,8 @@ def analyse(snapshot: Snapshot, series: Sequence[SeriesRow]) -> Analysis:
         diversity=meta_game.effective_diversity(table, mixture),
         exploitability=meta_game.exploitability(table, np.eye(len(names))[mains[0]]) if mains else None,
         cycles=found,
-        unmet=unmet,
+        unmet=ranked.unmet,
+        branches=tuple(branches),
         calibration=_calibrations(snapshot, series),
     )
 
@@ -159,33 +153,6 @@ def write_plots(analysis: Analysis, folder: Path) -> list[Path]:
         figure.write_html(path, include_plotlyjs=True)
         written.append(path)
     return written
-
-
-def _pair_scores(payoff: PayoffMatrix, names: list[str]) -> list[PairScore]:
-    known = set(names)
-    pairs = []
-    for i, j in payoff.pairs():
-        record = payoff.decayed(i, j)
-        if i in known and j in known and record.games > 0:
-            pairs.append(PairScore(i, j, record.wins + 0.5 * record.draws, record.games))
-    return pairs
-
-
-def _antisymmetric(
-    payoff: PayoffMatrix, names: list[str], ratings: npt.NDArray[np.float64]
-) -> tuple[npt.NDArray[np.float64], float]:
-    """Returns 2w − 1 for every pair, predicted where they have not met, and the share of those pairs."""
-    n = len(names)
-    table = np.tanh((ratings[:, None] - ratings[None, :]) / (2.0 * ELO_PER_NAT))  # 2 · logistic − 1
-    met = 0
-    for a in range(n):
-        for b in range(a):
-            if payoff.games(names[a], names[b]) > 0:
-                table[a, b] = 2.0 * payoff.win_rate(names[a], names[b]) - 1.0
-                table[b, a] = -table[a, b]
-                met += 1
-    pairs = n * (n - 1) // 2
-    return table, 1.0 - met / pairs if pairs else 0.0
 
 
 def _calibrations(snapshot: Snapshot, series: Sequence[SeriesRow]) -> tuple[Calibration, ...]:

@@ -312,7 +312,7 @@ def _print_standings(service: LeagueService, run: RunRecord) -> None:
     rows = service.standings(run.id)
     columns = _columns()
     if out.width < NARROW:
-        for name in ("state", "parent", "games", "role"):
+        for name in ("state", "parent", "games", "role", "Nash", "α-rank"):
             del columns[name]
     table = Table(box=None)
     for name in columns:
@@ -341,6 +341,7 @@ def _print_analysis(analysis: Analysis) -> None:
             style=ROLE_STYLES.get(p.role, ""),
         )
     out.print(table)
+    _print_branches(analysis)
     out.print(f"Bradley-Terry in Elo points above {analysis.anchor or 'the mean'}")
     out.print(f"transitivity {analysis.transitivity:.1%} · effective diversity {analysis.diversity:.3f}")
     if analysis.exploitability is not None:
@@ -353,6 +354,17 @@ def _print_analysis(analysis: Analysis) -> None:
         out.print(f"{system.system}: Brier score {system.brier:.4f} over {system.games:,} games")
 
 
+def _print_branches(analysis: Analysis) -> None:
+    table = Table("player", "met for", "branch", box=None)
+    for name in ("series", "games", "score"):
+        table.add_column(name, justify="right")
+    for b in analysis.branches:
+        if b.purpose == "training":
+            table.add_row(b.player, b.purpose, b.branch, f"{b.series:,}", f"{b.games:,}", f"{b.score:.1%}")
+    if table.row_count:
+        out.print(table)
+
+
 def _columns() -> dict[str, Callable[[Standing], str]]:
     return {
         "rank": lambda r: str(r.rank),
@@ -362,6 +374,9 @@ def _columns() -> dict[str, Callable[[Standing], str]]:
         "μ ± σ": lambda r: f"{r.trueskill_mu:.1f} ± {r.trueskill_sigma:.1f}",
         "μ − 3σ": lambda r: f"{r.conservative:.1f}",
         "Elo": lambda r: f"{r.elo:.0f}",
+        "Bradley-Terry": lambda r: "" if r.bradley_terry is None else f"{r.bradley_terry:.0f}",
+        "Nash": lambda r: "" if r.nash is None else f"{r.nash:.1%}",
+        "α-rank": lambda r: "" if r.alpha_rank is None else f"{r.alpha_rank:.1%}",
         "games": lambda r: f"{r.games:,}",
         "win rate": lambda r: f"{r.win_rate:.1%}",
         "step": lambda r: f"{r.steps:,}",

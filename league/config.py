@@ -6,6 +6,7 @@ import dataclasses
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -20,6 +21,7 @@ from league.config_errors import explain_all, nearest
 from league.errors import ConfigError
 from league.opponents import OpponentConfig
 from matchmaking.pfsp import WEIGHTINGS
+from matchmaking.population import PopulationRule
 from matchmaking.roles import LeagueExploiter, Main, MainExploiter, Mixture, RoleRule
 from matchmaking.roster import POOLS
 
@@ -110,6 +112,20 @@ class SnapshotConfig(Section):
         return self
 
 
+class PopulationConfig(Section):
+    """Population based training among the players of one entry: who falls behind becomes another's copy."""
+
+    min_steps: Count = Field(2_000_000, description="a player's learner steps between two takeovers")
+    inherit_below: Share = Field(0.3, description="expected score against another, chosen at random")
+    perturb_probability: Share = Field(0.5, description="of each hyper-parameter at a takeover")
+    perturb_factor: float = Field(1.2, ge=1.0)
+    initial_spread: float = Field(2.0, ge=1.0, description="first factors lie between this and its inverse")
+    hyperparameters: tuple[Literal["learning_rate", "entropy"], ...] = ("learning_rate", "entropy")
+
+    def build(self) -> PopulationRule:
+        return PopulationRule(**{name: getattr(self, name) for name in type(self).model_fields})
+
+
 class PlayerConfig(Section):
     """One entry of the roster."""
 
@@ -127,8 +143,17 @@ class PlayerConfig(Section):
         None, description="with opponents: whom to beat to be copied before max_steps"
     )
     reset_probability: Share = Field(0.0, description="with opponents: of starting over after a snapshot")
+    population: PopulationConfig | None = Field(
+        None, description="weights and hyper-parameters are inherited"
+    )
     network: NetworkConfig | None = Field(None, description="instead of the run's")
     learner: LearnerConfig | None = Field(None, description="instead of the run's")
+
+    @model_validator(mode="after")
+    def _population_has_others(self) -> PlayerConfig:
+        if self.population is not None and self.count < 2:
+            raise ValueError("population: needs players to inherit from; set count to 2 or more")
+        return self
 
     @model_validator(mode="after")
     def _matching_fits_the_role(self) -> PlayerConfig:
@@ -320,3 +345,12 @@ class RunConfig(Section):
                 seen[entry.role] = number + 1
                 players[f"{entry.role}.{number}"] = entry
         return players
+
+    def first_hyperparameters(self) -> dict[str, dict[str, float]]:
+        """Returns every learning player's first factors; empty where it is in no population."""
+        return {
+            name: entry.population.build().initial(np.random.default_rng([self.seed, k]))
+            if entry.population
+            else {}
+            for k, (name, entry) in enumerate(self.roster().items())
+        }

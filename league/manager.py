@@ -7,7 +7,8 @@ changed is handed out as `Changes`. No Ray, no SQL, no clock: time and progress 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,19 @@ import numpy as np
 from agents.seating import Series, SeriesResult
 from league.config import PlayerConfig, RunConfig
 from league.records import Changes, EventRecord, PairRow, PlayerRecord, SeriesRow, Snapshot
-from matchmaking.evaluation import EvaluationRule, RatedPlayer
-from matchmaking.payoff import PairRecord, PayoffMatrix
+from matchmaking.errors import DuplicateResultError, ResultError
+from matchmaking.evaluation import EvaluationRule, RatedPlayer, RatedPool
+from matchmaking.rankings import rank
 from matchmaking.ratings.base import Rating, RatingSystem, SeriesOutcome
 from matchmaking.ratings.elo import Elo
+from matchmaking.ratings.openskill import OpenSkill
 from matchmaking.ratings.trueskill import TrueSkill
 from matchmaking.roles import Mixture, RoleRule, snapshot_due
-from matchmaking.roster import Context, Roster
+from matchmaking.roster import Context, Memo, Roster
+
+# Rankings of the whole pool, kept like ratings; the equilibrium and α-Rank are of its best players.
+FITTED = ("bradley_terry", "nash", "alpha_rank")
+META_LIMIT = 100
 
 
 @dataclass(frozen=True)
@@ -36,6 +43,23 @@ class SnapshotOrder:
     @property
     def resets(self) -> bool:
         return self.next_generation != self.generation
+
+
+@dataclass(frozen=True)
+class TakeoverOrder:
+    """What a learner shall do: go on as a copy of another's stored state, with these hyper-parameters.
+
+    `state`: sha256 of the source's learning state.
+    """
+
+    player: str
+    source: str
+    state: str
+    next_generation: int
+    hyperparameters: dict[str, float]
+
+
+Order = SnapshotOrder | TakeoverOrder
 
 
 @dataclass(frozen=True)
@@ -63,23 +87,27 @@ class LeagueManager:
         """Args: snapshot: the league as last written; a new run has no players yet: see `found`."""
         self.config = config
         self.players = {p.name: p for p in snapshot.players}
-        self.payoff = PayoffMatrix(config.payoff.decay)
-        for pair in snapshot.pairs:
-            self.payoff.load(pair.first, pair.second, PairRecord(*pair.raw), PairRecord(*pair.decayed))
+        self.payoff = snapshot.payoff(config.payoff.decay)
         self.systems: list[RatingSystem] = [
             TrueSkill(tau=config.ratings.trueskill_tau, draw_probability=config.ratings.draw_probability),
             Elo(k=config.ratings.elo_k),
+            OpenSkill(tau=config.ratings.trueskill_tau),
         ]
-        self._ratings = {s.name: dict(snapshot.ratings.get(s.name, {})) for s in self.systems}
+        systems = [*(s.name for s in self.systems), *FITTED]
+        self._ratings = {name: dict(snapshot.ratings.get(name, {})) for name in systems}
         self._entries: dict[str, PlayerConfig] = config.roster()
         self._rules: dict[str, RoleRule] = {name: entry.rule() for name, entry in self._entries.items()}
+        self._populations = {n: e.population.build() for n, e in self._entries.items() if e.population}
         self._evaluation = EvaluationRule(coverage_share=config.evaluation.coverage_share)
         self._next_series = snapshot.run.next_series
         self._rng = np.random.default_rng([config.seed, self._next_series])
         self._leased: dict[int, Series] = {}
         self._scheduled = dict.fromkeys(self._entries, 0.0)
-        self._roster: Roster | None = None
-        self._orders: dict[str, SnapshotOrder] = {}
+        self._roster = Roster(p.for_matching() for p in snapshot.players)
+        self._rated = RatedPool()
+        self._memos: dict[str, Memo] = {}
+        self._orders: dict[str, Order] = {}
+        self._verified: set[tuple[str, str]] = set()
         self._dirty_players: dict[str, None] = {}
         self._dirty_pairs: dict[tuple[str, str], None] = {}
         self._cleared_pairs: dict[tuple[str, str], None] = {}
@@ -87,6 +115,8 @@ class LeagueManager:
         self._unrecorded: dict[str, None] = {}
         self._series_rows: list[SeriesRow] = []
         self._events: list[EventRecord] = []
+        for player in snapshot.players:
+            self._note_rated(player.name)
 
     def found(self, initial: dict[str, str], states: dict[str, str]) -> None:
         """Writes the first players into an empty league.
@@ -94,6 +124,7 @@ class LeagueManager:
         Args:
           initial: sha256 of each learning player's first weights. states: of its first learning state.
         """
+        first = self.config.first_hyperparameters()
         for name, entry in self._entries.items():
             self._put(
                 PlayerRecord(
@@ -102,6 +133,7 @@ class LeagueManager:
                     "learning",
                     initial_checkpoint=initial[name],
                     learner_state=states[name],
+                    hyperparameters=first[name],
                 )
             )
             self._rate_anew(name)
@@ -137,20 +169,9 @@ class LeagueManager:
 
     def next_evaluation_series(self, episodes: int) -> list[Series]:
         """Draws series for the ratings until `episodes` are planned; they teach nobody."""
-        rated = [
-            RatedPlayer(
-                p.name,
-                self.rating(p.name).mu,
-                self.rating(p.name).sigma,
-                p.state == "learning",
-                p.role == "anchor",
-            )
-            for p in self.players.values()
-            if p.state != "retired"
-        ]
         planned, drawn = 0, []
         while planned < episodes:
-            pair = self._evaluation.choose(rated, self.payoff, self._rng)
+            pair = self._evaluation.choose(self._rated, self.payoff, self._rng)
             if pair is None:
                 break
             n = self.config.evaluation.episodes
@@ -158,58 +179,76 @@ class LeagueManager:
             planned += n
         return drawn
 
+    def is_recorded(self, result: SeriesResult) -> bool:
+        """Whether a result has been taken in before: a report that came twice."""
+        number = result.series.number
+        return number < self._next_series and number not in self._leased
+
     def record(self, results: list[SeriesResult]) -> None:
-        """Takes results in, each series once: payoffs always, ratings from evaluation.
+        """Takes results in: payoffs always, ratings from evaluation.
 
         A series of a player that has been reset since is kept in the record and moves nothing: it was
         played by somebody who is no more.
+
+        Raises:
+          DuplicateResultError: a series is reported a second time.
+          ResultError: a series was never drawn, for these players, or its counts cannot be. Of the results
+            none was taken in.
         """
+        self._require_leased(results)
         for result in results:
-            series = self._leased.pop(result.series.number, None)
-            if series is None:
-                continue  # reported twice
+            series = self._leased.pop(result.series.number)
             first, second = series.players
-            counts = result.counts.tolist()
+            in_first, in_second = (tuple(row) for row in result.counts.tolist())
             self._series_rows.append(
                 SeriesRow(
                     series.number,
                     first,
                     second,
+                    series.generations,
                     series.purpose,
                     series.branch,
-                    tuple(counts[0]),
-                    tuple(counts[1]),
+                    in_first,
+                    in_second,
+                    result.margin,
                     result.moves,
                 )
             )
             generations = tuple(self.players[p].generation for p in series.players)
             if first == second or generations != series.generations:
                 continue
-            self.payoff.record(first, second, result.wins, result.draws, result.losses)
+            wins, draws, losses = result.wins, result.draws, result.losses
+            self.payoff.record(first, second, wins, draws, losses, margin=result.margin, seats=result.counts)
             self._dirty_pairs[min(first, second), max(first, second)] = None
             if series.purpose == "training":
-                self._update_qualities(first, second, result.wins)
+                self._update_qualities(first, second, wins)
             else:
-                self._rate(first, second, SeriesOutcome(result.wins, result.draws, result.losses))
+                self._rate(first, second, SeriesOutcome(wins, draws, losses))
 
-    def learners_progressed(self, progress: list[LearnerProgress]) -> list[SnapshotOrder]:
+    def learners_progressed(self, progress: list[LearnerProgress]) -> list[Order]:
         """Takes in where the learners are and returns what they shall do now."""
         for p in progress:
             player = self.players[p.player]
             if p.generation == player.generation:
                 self._put(replace(player, steps=p.steps, learner_state=p.state))
-        orders = []
+        orders: list[Order] = []
         for name, rule in self._rules.items():
             player = self.players[name]
             if name in self._orders or player.state != "learning":
                 continue
             since = player.steps - player.snapshot_steps
             win_rate = self._entries[name].snapshot.win_rate
-            if snapshot_due(rule, name, since, self._current_roster(), self.payoff, win_rate):
+            if snapshot_due(rule, name, since, self._roster, self.payoff, win_rate):
                 generation = player.generation + (1 if rule.resets(self._rng) else 0)
-                order = SnapshotOrder(name, f"{name}.v{player.snapshots + 1}", player.generation, generation)
-                self._orders[name] = order
-                orders.append(order)
+                order: Order = SnapshotOrder(
+                    name, f"{name}.v{player.snapshots + 1}", player.generation, generation
+                )
+            elif (takeover := self._takeover(player)) is not None:
+                order = takeover
+            else:
+                continue
+            self._orders[name] = order
+            orders.append(order)
         return orders
 
     def snapshot_taken(self, order: SnapshotOrder, checkpoint: str, steps: int, state: str) -> None:
@@ -250,12 +289,54 @@ class LeagueManager:
                 qualities={} if order.resets else parent.qualities,
             )
         )
+        self._verified = {(p, branch) for p, branch in self._verified if p != parent.name}
         if order.resets:
-            for pair in self.payoff.clear(parent.name):
-                self._dirty_pairs.pop(pair, None)
-                self._cleared_pairs[pair] = None
-            self._rate_anew(parent.name)
+            self._forget(parent.name)
             self._event("reset", parent.name, generation=order.next_generation)
+
+    def taken_over(self, order: TakeoverOrder, steps: int, state: str | None) -> None:
+        """Notes that a learner goes on as a copy of another.
+
+        Args:
+          steps: the learner's own, as ever. state: sha256 of its state after the order, None when the
+            source's state was gone; then everything stays as it was.
+        """
+        if self._orders.pop(order.player, None) is None or state is None:
+            return
+        self._put(
+            replace(
+                self.players[order.player],
+                generation=order.next_generation,
+                steps=steps,
+                learner_state=state,
+                hyperparameters=order.hyperparameters,
+                inherited_steps=steps,
+            )
+        )
+        self._forget(order.player)
+        for system in self.systems:  # it is exactly as strong as its source
+            mine = self._ratings[system.name][order.source]
+            self._ratings[system.name][order.player] = Rating(mine.mu, mine.sigma)
+        self._mark_rating(order.player)
+        self._event("inherited", order.player, source=order.source, **order.hyperparameters)
+
+    def survey(self) -> None:
+        """Ranks the pool as a whole: Bradley-Terry, equilibrium, α-Rank, as ratings like any other."""
+        names = [p.name for p in self.players.values() if p.state != "retired"]
+        anchor = next((a for a in ("random", *self.config.anchors) if a in self.players), None)
+        ranked = rank(self.payoff, names, anchor, META_LIMIT)
+        fitted = {
+            name: Rating(r.rating, r.standard_error)
+            for name, r in zip(ranked.names, ranked.ratings, strict=True)
+        }
+        self._ratings["bradley_terry"] = fitted
+        for system, shares in (("nash", ranked.nash), ("alpha_rank", ranked.alpha_rank)):
+            self._ratings[system] = {
+                name: Rating(float(shares[k]) if k < len(shares) else 0.0)
+                for k, name in enumerate(ranked.names)
+            }
+        for name in names:
+            self._dirty_ratings[name] = self._unrecorded[name] = None
 
     def note(self, kind: str, player: str | None = None, **data: Any) -> None:
         """Adds an event to what will be written."""
@@ -282,6 +363,7 @@ class LeagueManager:
             series=list(self._series_rows),
             ratings=self._some_ratings(self._dirty_ratings),
             history=self._some_ratings(self._unrecorded) if history else {},
+            steps={name: self.players[name].steps for name in self._unrecorded} if history else {},
             events=list(self._events),
             metrics=metrics,
         )
@@ -303,35 +385,86 @@ class LeagueManager:
         generations = (self.players[players[0]].generation, self.players[players[1]].generation)
         series = Series(self._next_series, players, generations, learners, episodes, purpose, branch)
         self._next_series += 1
+        if branch.startswith("verify") and (players[0], branch) not in self._verified:
+            self._verified.add((players[0], branch))  # once a snapshot: the feed is for people
+            rate = self.payoff.win_rate(*players)
+            self._event(
+                "verification", players[0], branch=branch, opponent=players[1], win_rate=round(rate, 3)
+            )
         self._leased[series.number] = series
         return series
+
+    def _require_leased(self, results: list[SeriesResult]) -> None:
+        seen: set[int] = set()
+        for result in results:
+            series = result.series
+            leased = self._leased.get(series.number)
+            if self.is_recorded(result) or series.number in seen:
+                raise DuplicateResultError(f"series {series.number} has been reported before")
+            if leased is None:
+                raise ResultError(f"series {series.number} was never drawn; the next is {self._next_series}")
+            if leased != series:
+                raise ResultError(
+                    f"series {series.number} is of {' and '.join(leased.players)}, "
+                    f"a result came for {' and '.join(series.players)}"
+                )
+            if result.counts.shape != (2, 3) or bool((result.counts < 0).any()):
+                raise ResultError(
+                    f"series {series.number}: counts must be six numbers from 0, not {result.counts.tolist()}"
+                )
+            if not math.isfinite(result.margin):
+                raise ResultError(f"series {series.number}: margin {result.margin} is not a finite number")
+            seen.add(series.number)
+
+    def _takeover(self, player: PlayerRecord) -> TakeoverOrder | None:
+        rule = self._populations.get(player.name)
+        if rule is None:
+            return None
+        entry, trueskill = self._entries[player.name], self.systems[0]
+        others = [
+            n for n, e in self._entries.items() if e is entry and n != player.name and n not in self._orders
+        ]
+        ratings = self._ratings[trueskill.name]
+        name = rule.source(
+            player.steps - player.inherited_steps,
+            others,
+            lambda other: trueskill.win_probability(ratings[player.name], ratings[other]),
+            self._rng,
+        )
+        if name is None or (state := self.players[name].learner_state) is None:
+            return None
+        perturbed = rule.perturbed(self.players[name].hyperparameters, self._rng)
+        return TakeoverOrder(player.name, name, state, player.generation + 1, perturbed)
 
     def _context(self, me: str) -> Context:
         return Context(
             me,
-            self._current_roster(),
+            self._roster,
             self.payoff,
             self._rng,
             self._ratings["trueskill"],
             self.players[me].qualities,
+            self._memos.setdefault(me, Memo()),
         )
 
-    def _current_roster(self) -> Roster:
-        if self._roster is None:
-            self._roster = Roster([p.for_matching() for p in self.players.values()])
-        return self._roster
+    def _forget(self, player: str) -> None:
+        """Clears the results and the ratings of somebody who is somebody else now."""
+        for pair in self.payoff.clear(player):
+            self._dirty_pairs.pop(pair, None)
+            self._cleared_pairs[pair] = None
+        self._rate_anew(player)
 
     def _update_qualities(self, me: str, beaten: str, wins: int) -> None:
         rule = self._rules.get(me)
         quality = rule.quality if isinstance(rule, Mixture) else None
         if quality is not None and self.players[beaten].parent == me:
-            player, past = self.players[me], self._current_roster().history_of(me)
+            player, past = self.players[me], self._roster.history_of(me)
             self._put(replace(player, qualities=quality.after(beaten, wins, past, player.qualities)))
 
     def _put(self, player: PlayerRecord) -> None:
         known = self.players.get(player.name)
         if known is None or known.for_matching() != player.for_matching():
-            self._roster = None
+            self._roster.put(player.for_matching())
         self.players[player.name] = player
         self._dirty_players[player.name] = None
 
@@ -350,23 +483,27 @@ class LeagueManager:
             self._ratings[system.name][player] = system.initial()
         self._mark_rating(player)
 
+    def _note_rated(self, name: str) -> None:
+        player, rating = self.players[name], self._ratings["trueskill"].get(name)
+        if player.state == "retired" or rating is None:
+            self._rated.remove(name)
+        else:
+            learning, anchor = player.state == "learning", player.role == "anchor"
+            self._rated.put(RatedPlayer(name, rating.mu, rating.sigma, learning, anchor))
+
     def _mark_rating(self, player: str) -> None:
+        self._note_rated(player)
         self._dirty_ratings[player] = None
         self._unrecorded[player] = None
 
     def _some_ratings(self, players: dict[str, None]) -> dict[str, dict[str, Rating]]:
-        return (
-            {s.name: {p: self._ratings[s.name][p] for p in players} for s in self.systems} if players else {}
-        )
+        known = {s: {p: table[p] for p in players if p in table} for s, table in self._ratings.items()}
+        return {system: ratings for system, ratings in known.items() if ratings}
 
     def _pair_row(self, first: str, second: str) -> PairRow:
         raw, decayed = self.payoff.raw(first, second), self.payoff.decayed(first, second)
-        return PairRow(
-            first,
-            second,
-            (raw.wins, raw.draws, raw.losses),
-            (decayed.wins, decayed.draws, decayed.losses),
-        )
+        in_first, in_second = self.payoff.by_seat(first, second).astype(int).tolist()
+        return PairRow(first, second, astuple(raw), astuple(decayed), (tuple(in_first), tuple(in_second)))
 
     def _event(self, kind: str, player: str | None = None, **data: Any) -> None:
         self._events.append(EventRecord(kind, player, data))

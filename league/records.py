@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from matchmaking.payoff import PairRecord, PairResult, PayoffMatrix
 from matchmaking.ratings.base import Rating, SeriesOutcome
 from matchmaking.records import Player, Role, State
 
@@ -46,6 +47,8 @@ class PlayerRecord:
       steps: decisions learnt from, all generations. snapshot_steps: the same at its last snapshot or reset.
       snapshots: how many it has left in the pool.
       qualities: of its past selves, where its role keeps them (OpenAI Five).
+      hyperparameters: factors on its config's values, where its population keeps them.
+      inherited_steps: its steps when it last went on as another's copy.
     """
 
     name: str
@@ -62,6 +65,8 @@ class PlayerRecord:
     snapshot_steps: int = 0
     snapshots: int = 0
     qualities: dict[str, float] = field(default_factory=dict)
+    hyperparameters: dict[str, float] = field(default_factory=dict)
+    inherited_steps: int = 0
 
     def for_matching(self) -> Player:
         """Returns the facts that match-making reads."""
@@ -70,31 +75,57 @@ class PlayerRecord:
 
 @dataclass(frozen=True)
 class PairRow:
-    """One pair of the payoff, from `first`'s side: wins, draws, losses, raw and decayed."""
+    """One pair of the payoff, from `first`'s side.
+
+    `raw`, `decayed`: wins, draws, losses, margin. `seats`: wins, draws, losses in the first seat, the second.
+    """
 
     first: str
     second: str
-    raw: tuple[float, float, float]
-    decayed: tuple[float, float, float]
+    raw: tuple[float, float, float, float]
+    decayed: tuple[float, float, float, float]
+    seats: tuple[tuple[int, int, int], tuple[int, int, int]]
 
 
 @dataclass(frozen=True)
 class SeriesRow:
-    """A finished series; counts are (won, drawn, lost) of the first player in seat 0 and in seat 1."""
+    """A finished series; counts are (won, drawn, lost) of the first player in seat 0 and in seat 1.
+
+    `generations`: the players' resets when they played it. `margin`: see `PairRecord`.
+    """
 
     number: int
     first: str
     second: str
+    generations: tuple[int, int]
     purpose: str
     branch: str
     first_seat: tuple[int, int, int]
     second_seat: tuple[int, int, int]
+    margin: float
     moves: int
 
     @property
     def outcome(self) -> SeriesOutcome:
         """Both seats together, from the first player's side."""
         return SeriesOutcome(*(a + b for a, b in zip(self.first_seat, self.second_seat, strict=True)))
+
+    @property
+    def result(self) -> PairResult:
+        """What the payoff takes in."""
+        return PairResult(self.first, self.second, (self.first_seat, self.second_seat), self.margin)
+
+
+@dataclass(frozen=True)
+class BranchCount:
+    """How often a player met somebody by one branch of its rule, and its mean score there."""
+
+    player: str
+    purpose: str
+    branch: str
+    series: int
+    games: int
+    score: float
 
 
 @dataclass(frozen=True)
@@ -117,6 +148,13 @@ class Snapshot:
     pairs: list[PairRow]
     ratings: dict[str, dict[str, Rating]]
 
+    def payoff(self, decay: float = 1.0) -> PayoffMatrix:
+        """Returns who scored what against whom; `decay` is of the games still to come."""
+        payoff = PayoffMatrix(decay)
+        for p in self.pairs:
+            payoff.load(p.first, p.second, PairRecord(*p.raw), PairRecord(*p.decayed), p.seats)
+        return payoff
+
 
 @dataclass(frozen=True)
 class Changes:
@@ -124,6 +162,7 @@ class Changes:
 
     Attributes:
       ratings, history: by system, then player; history is also appended to the record.
+      steps: of the players whose ratings changed.
       metrics: one row for the charts, or None.
     """
 
@@ -137,5 +176,6 @@ class Changes:
     series: list[SeriesRow]
     ratings: dict[str, dict[str, Rating]]
     history: dict[str, dict[str, Rating]]
+    steps: dict[str, int]
     events: list[EventRecord]
     metrics: dict[str, Any] | None

@@ -10,7 +10,6 @@ from league.db.session import Database
 from league.db.views import LeagueViews
 from league.errors import NotFoundError
 from league.records import EventRecord, RunRecord, Snapshot
-from matchmaking.payoff import PairRecord, PayoffMatrix
 from matchmaking.ratings.base import Rating
 
 if TYPE_CHECKING:  # it brings torch along, which those who only read need not wait for
@@ -20,7 +19,11 @@ if TYPE_CHECKING:  # it brings torch along, which those who only read need not w
 
 @dataclass(frozen=True)
 class Standing:
-    """One row of the standings. TrueSkill is μ, σ and the conservative μ − 3σ, by which rows are ranked."""
+    """One row of the standings, ranked by TrueSkill's conservative μ − 3σ.
+
+    OpenSkill is its μ − 3σ; Bradley-Terry is Elo points above the anchor with the standard error; Nash and
+    α-Rank are shares of the pool's equilibrium. They are None until the pool has been surveyed.
+    """
 
     rank: int
     player: str
@@ -30,6 +33,11 @@ class Standing:
     trueskill_sigma: float
     conservative: float
     elo: float
+    openskill: float
+    bradley_terry: float | None
+    bradley_terry_error: float | None
+    nash: float | None
+    alpha_rank: float | None
     games: int
     rated_games: int
     wins: int
@@ -43,11 +51,16 @@ class Standing:
 
 @dataclass(frozen=True)
 class PayoffTable:
-    """Win rates between players in the order of the standings; -1 where a pair has not met."""
+    """Win rates between players in the order of the standings; -1 where a pair has not met.
+
+    `low`, `high`: the 95% interval of the win rate over all games played.
+    """
 
     players: list[str]
     win_rates: list[list[float]]
     games: list[list[int]]
+    low: list[list[float]]
+    high: list[list[float]]
 
 
 class LeagueService:
@@ -95,13 +108,16 @@ class LeagueService:
         """Returns the best `limit` players' win rates against each other. Raises: NotFoundError."""
         snapshot = self._views.snapshot(run_id)
         names = [row.player for row in _standings(snapshot)][:limit]
-        payoff = _payoff(snapshot)
+        payoff = snapshot.payoff()
         games = [[int(payoff.games(i, j)) for j in names] for i in names]
         rates = [
             [round(payoff.win_rate(i, j), 4) if n else -1.0 for j, n in zip(names, row, strict=True)]
             for i, row in zip(names, games, strict=True)
         ]
-        return PayoffTable(names, rates, games)
+        intervals = [[payoff.interval(i, j) for j in names] for i in names]
+        low = [[round(interval[0], 4) for interval in row] for row in intervals]
+        high = [[round(interval[1], 4) for interval in row] for row in intervals]
+        return PayoffTable(names, rates, games, low, high)
 
     def events(self, run_id: str, after: int = 0) -> list[EventRecord]:
         """Returns the events after one, oldest first. Raises: NotFoundError."""
@@ -130,7 +146,8 @@ class LeagueService:
         """Analyses the pool: ratings, meta-game, calibration. Raises: NotFoundError."""
         from league.analysis import analyse  # scipy's optimisers take half a second to import
 
-        return analyse(self._views.snapshot(run_id), self._views.rating_series(run_id))
+        views = self._views
+        return analyse(views.snapshot(run_id), views.rating_series(run_id), views.branches(run_id))
 
     def require_ready(self) -> None:
         """Raises: DatabaseError: the database cannot be read or is not at this program's schema."""
@@ -152,24 +169,20 @@ def run_as_json(run: RunRecord) -> dict[str, Any]:
     return {**data, "mean_moves_per_second": round(rate, 1)}
 
 
-def _payoff(snapshot: Snapshot) -> PayoffMatrix:
-    payoff = PayoffMatrix()
-    for pair in snapshot.pairs:
-        payoff.load(pair.first, pair.second, PairRecord(*pair.raw), PairRecord(*pair.decayed))
-    return payoff
-
-
 def _standings(snapshot: Snapshot) -> list[Standing]:
-    trueskill, elo = snapshot.ratings.get("trueskill", {}), snapshot.ratings.get("elo", {})
-    payoff = _payoff(snapshot)
+    ratings = snapshot.ratings
+    trueskill, elo = ratings.get("trueskill", {}), ratings.get("elo", {})
+    openskill, bradley_terry = ratings.get("openskill", {}), ratings.get("bradley_terry", {})
+    nash, alpha_rank = ratings.get("nash", {}), ratings.get("alpha_rank", {})
+    payoff = snapshot.payoff()
     unrated = Rating(0.0)
 
-    def strength(name: str) -> float:
-        rating = trueskill.get(name, unrated)
+    def conservative(system: dict[str, Rating], name: str) -> float:
+        rating = system.get(name, unrated)
         return rating.mu - 3.0 * rating.sigma
 
     rows = []
-    ranked = sorted(snapshot.players, key=lambda p: (-strength(p.name), p.name))
+    ranked = sorted(snapshot.players, key=lambda p: (-conservative(trueskill, p.name), p.name))
     for rank, player in enumerate(ranked, start=1):
         rating, record = trueskill.get(player.name, unrated), payoff.total(player.name)
         rows.append(
@@ -180,8 +193,15 @@ def _standings(snapshot: Snapshot) -> list[Standing]:
                 state=player.state,
                 trueskill_mu=rating.mu,
                 trueskill_sigma=rating.sigma,
-                conservative=strength(player.name),
+                conservative=conservative(trueskill, player.name),
                 elo=elo.get(player.name, unrated).mu,
+                openskill=conservative(openskill, player.name),
+                bradley_terry=bradley_terry[player.name].mu if player.name in bradley_terry else None,
+                bradley_terry_error=bradley_terry[player.name].sigma
+                if player.name in bradley_terry
+                else None,
+                nash=nash[player.name].mu if player.name in nash else None,
+                alpha_rank=alpha_rank[player.name].mu if player.name in alpha_rank else None,
                 games=int(record.games),
                 rated_games=rating.games,
                 wins=int(record.wins),

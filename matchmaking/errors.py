@@ -13,3 +13,11 @@ class RosterError(MatchmakingError):
 
 class RatingError(MatchmakingError):
     """A rating was asked for something it cannot do."""
+
+
+class ResultError(MatchmakingError):
+    """A result for a series that was never drawn, for other players, or with counts that cannot be."""
+
+
+class DuplicateResultError(ResultError):
+    """A series' result has been taken in before; it is counted once."""

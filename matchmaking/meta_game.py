@@ -221,6 +221,15 @@ def effective_diversity(payoff: npt.ArrayLike, mixture: npt.ArrayLike) -> float:
     return float(p @ np.maximum(table, 0.0) @ p)
 
 
+def scaled(table: Array) -> Array:
+    """Returns a pool's table of mean margins with pairs that have not met at 0 and no entry beyond ±1.
+
+    Dividing by a constant moves no equilibrium; α-Rank's selection and the tolerances here are in its units.
+    """
+    known = np.nan_to_num(np.asarray(table, np.float64), nan=0.0)
+    return np.asarray(known / max(1.0, float(np.abs(known).max(initial=0.0))), np.float64)
+
+
 def _grow(x: Array, fitness: Array, step_size: float) -> Array:
     grown = x * np.exp(step_size * (fitness - x @ fitness))
     return np.asarray(grown / grown.sum(), np.float64)

@@ -13,7 +13,7 @@ import numpy as np
 
 from matchmaking import pfsp
 from matchmaking.errors import RosterError
-from matchmaking.payoff import PayoffMatrix
+from matchmaking.payoff import PayoffMatrix, Pool
 from matchmaking.records import Match
 from matchmaking.roster import Context, Roster
 from matchmaking.samplers import Quality, Sampler
@@ -33,7 +33,7 @@ class RoleRule(Protocol):
     def match(self, context: Context) -> Match:
         """Chooses the next opponent. Raises: RosterError: nobody can be met."""
 
-    def targets(self, me: str, roster: Roster) -> list[str]:
+    def targets(self, me: str, roster: Roster) -> Pool:
         """Returns whom this role must beat to be copied before `max_steps`."""
 
     def resets(self, rng: np.random.Generator) -> bool:
@@ -73,11 +73,11 @@ class Main:
     too_strong_below: float = 0.3
 
     def match(self, context: Context) -> Match:
-        me, roster, payoff, rng = context.me, context.roster, context.payoff, context.rng
-        coin = rng.random()
+        me, roster, payoff = context.me, context.roster, context.payoff
+        coin = context.rng.random()
         if coin < self.pfsp_share and roster.historicals:
             return _pfsp_match(context, roster.historicals, self.pfsp_weighting, "pfsp")
-        main = str(rng.choice(roster.mains)) if roster.mains else me
+        main = context.pick(roster.mains) if roster.mains else me
         if coin < self.pfsp_share + self.verification_share:
             verification = self._verification(context, main)
             if verification is not None:
@@ -87,7 +87,7 @@ class Main:
             return _pfsp_match(context, roster.history_of(main), "variance", "self_play_history")
         return Match(me, main, "self_play")
 
-    def targets(self, me: str, roster: Roster) -> list[str]:
+    def targets(self, me: str, roster: Roster) -> Pool:
         return roster.historicals
 
     def resets(self, rng: np.random.Generator) -> bool:
@@ -95,15 +95,18 @@ class Main:
 
     def _verification(self, context: Context, main: str) -> Match | None:
         """Games against whoever shows a hole: exploiters that beat me, then mains I have forgotten."""
-        me, roster, payoff = context.me, context.roster, context.payoff
-        exploiters = roster.exploiter_historicals
-        if exploiters and payoff.win_rates(me, exploiters).min() < self.exploited_below:
+        exploiters = context.roster.exploiter_historicals
+        if exploiters and context.lowest_win_rate(exploiters) < self.exploited_below:
             return _pfsp_match(context, exploiters, self.pfsp_weighting, "verify_exploiters")
-        past = roster.history_of(main)
-        past = past[: len_without_monotone_suffix(payoff.win_rates(me, past).tolist())]
-        if past and payoff.win_rates(me, past).min() < self.forgotten_below:
+        past = context.once(("forgotten", main), lambda: self._forgotten(context, main))
+        if past and context.lowest_win_rate(past) < self.forgotten_below:
             return _pfsp_match(context, past, self.pfsp_weighting, "verify_forgotten")
         return None
+
+    @staticmethod
+    def _forgotten(context: Context, main: str) -> Pool:
+        past = context.roster.history_of(main)
+        return Pool(past[: len_without_monotone_suffix(context.payoff.win_rates(context.me, past).tolist())])
 
 
 @dataclass(frozen=True)
@@ -118,13 +121,13 @@ class MainExploiter:
         me, roster, payoff = context.me, context.roster, context.payoff
         if not roster.mains:
             raise RosterError(f"{me} has no main to exploit; add a player with role: main")
-        main = str(context.rng.choice(roster.mains))
+        main = context.pick(roster.mains)
         history = roster.history_of(main)
         if payoff.win_rate(me, main) <= self.hopeless_below and history:
             return _pfsp_match(context, history, "variance", "curriculum")
         return Match(me, main, "exploit")
 
-    def targets(self, me: str, roster: Roster) -> list[str]:
+    def targets(self, me: str, roster: Roster) -> Pool:
         return roster.mains
 
     def resets(self, rng: np.random.Generator) -> bool:
@@ -147,9 +150,9 @@ class LeagueExploiter:
         # Before the first snapshot there is no history; the mains are the league.
         if not roster.mains:
             raise RosterError(f"{me} has nobody to exploit; add a player with role: main")
-        return Match(me, str(context.rng.choice(roster.mains)), "exploit")
+        return Match(me, context.pick(roster.mains), "exploit")
 
-    def targets(self, me: str, roster: Roster) -> list[str]:
+    def targets(self, me: str, roster: Roster) -> Pool:
         return roster.historicals
 
     def resets(self, rng: np.random.Generator) -> bool:
@@ -182,8 +185,8 @@ class Mixture:
                 return Match(context.me, context.draw(candidates, chances), branch)
         return Match(context.me, context.me, "self_play")
 
-    def targets(self, me: str, roster: Roster) -> list[str]:
-        return [] if self.targets_pool is None else roster.pool(self.targets_pool, me)
+    def targets(self, me: str, roster: Roster) -> Pool:
+        return Pool() if self.targets_pool is None else roster.pool(self.targets_pool, me)
 
     def resets(self, rng: np.random.Generator) -> bool:
         return bool(rng.random() < self.reset_probability)
@@ -206,6 +209,9 @@ def len_without_monotone_suffix(win_rates: list[float]) -> int:
     return 0
 
 
-def _pfsp_match(context: Context, pool: list[str], weighting: str, branch: str) -> Match:
-    chances = pfsp.probabilities(context.payoff.win_rates(context.me, pool), weighting)
-    return Match(context.me, context.draw(pool, chances), branch)
+def _pfsp_match(context: Context, pool: Pool, weighting: str, branch: str) -> Match:
+    cumulative = context.once(
+        ("pfsp", id(pool), weighting),
+        lambda: np.cumsum(pfsp.probabilities(context.payoff.win_rates(context.me, pool), weighting)),
+    )
+    return Match(context.me, context.draw_cumulative(pool, cumulative), branch)

@@ -160,7 +160,10 @@ class Pfsp:
         names = context.roster.pool(self.pool, context.me)
         if not names:
             return names, np.zeros(0)
-        return names, pfsp.probabilities(context.payoff.win_rates(context.me, names), self.weighting)
+        return names, context.once(
+            ("pfsp", self.pool, self.weighting),
+            lambda: pfsp.probabilities(context.payoff.win_rates(context.me, names), self.weighting),
+        )
 
 
 @dataclass(frozen=True)
@@ -232,9 +235,7 @@ class MetaStrategy:
             return names, np.zeros(0)
         known, uses, mixture = self._solved.get(context.me, ((), 0, np.zeros(0)))
         if known != names or uses >= self.refresh:
-            table = np.array([2.0 * context.payoff.win_rates(i, names) - 1.0 for i in names])
-            np.fill_diagonal(table, 0.0)
-            uses, mixture = 0, SOLVERS[self.solver](table)
+            uses, mixture = 0, SOLVERS[self.solver](meta_game.scaled(context.payoff.table(names)))
         self._solved[context.me] = (names, uses + 1, mixture)
         return names, mixture
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container
+from dataclasses import astuple
 
 from sqlalchemy import select
 
@@ -12,13 +14,14 @@ from league.db.models import PayoffRow, RatingRow, SeriesTable
 from league.db.runs import find_run
 from league.db.session import Database
 from league.errors import CheckpointError
+from matchmaking.payoff import PairRecord, PairResult, PayoffMatrix
 
 
 def check_run(database: Database, store: CheckpointStore, run_id: str) -> list[str]:
     """Returns what is wrong with a run, a line each; empty when all is well.
 
     Checked: every player that a series, a payoff or a rating names exists; lineage leads to a player of
-    the run; checkpoints are in the store and whole; payoffs of frozen pairs equal the sum of their series;
+    the run; checkpoints are in the store and whole; payoffs equal the sum of their series;
     no series number is beyond the run's counter.
 
     Raises:
@@ -38,32 +41,50 @@ def check_run(database: Database, store: CheckpointStore, run_id: str) -> list[s
                         store.get(sha)
                     except CheckpointError as error:
                         problems.append(f"{player.name}: {kind}: {error}")
-        sums: dict[tuple[str, str], list[int]] = {}
-        for row in session.scalars(select(SeriesTable).where(SeriesTable.run_id == run_id)):
+        counted: list[PairResult] = []
+        undated: set[tuple[str, str]] = set()
+        for row in session.scalars(
+            select(SeriesTable).where(SeriesTable.run_id == run_id).order_by(SeriesTable.number)
+        ):
             if row.number >= run.next_series:
                 problems.append(f"series {row.number} is beyond the run's counter {run.next_series}")
-            problems += _missing(f"series {row.number}", {row.first, row.second}, players)
-            outcome = series_row(row).outcome
-            first, second, wins, losses = row.first, row.second, outcome.wins, outcome.losses
-            if first > second:
-                first, second, wins, losses = second, first, losses, wins
-            total = sums.setdefault((first, second), [0, 0, 0])
-            for k, count in enumerate((wins, outcome.draws, losses)):
-                total[k] += count
-        frozen = {p.name for p in players.values() if p.state == "frozen"}
-        for pair in session.scalars(select(PayoffRow).where(PayoffRow.run_id == run_id)):
+            missing = _missing(f"series {row.number}", {row.first, row.second}, players)
+            problems += missing
+            series = series_row(row)
+            if -1 in series.generations:  # from before they were kept
+                undated |= {(series.first, series.second), (series.second, series.first)}
+            if not missing and series.generations == tuple(
+                players[p].generation for p in (series.first, series.second)
+            ):
+                counted.append(series.result)
+        rebuilt = PayoffMatrix.from_results(counted)
+        pairs = session.scalars(select(PayoffRow).where(PayoffRow.run_id == run_id)).all()
+        for pair in pairs:
             problems += _missing("a payoff", {pair.first, pair.second}, players)
-            stored = [pair.wins, pair.draws, pair.losses]
-            counted = sums.get((pair.first, pair.second), [0, 0, 0])
-            # A learning player's games of before a reset are in the series but not in its payoff.
-            exact = {pair.first, pair.second} <= frozen
-            if (exact and stored != counted) or any(s > c for s, c in zip(stored, counted, strict=True)):
+            stored = PairRecord(pair.wins, pair.draws, pair.losses, pair.margin)
+            expected = rebuilt.raw(pair.first, pair.second)
+            if (pair.first, pair.second) not in undated and not _equal(stored, expected):
                 problems.append(
-                    f"payoff of {pair.first} and {pair.second} is {stored}, its series say {counted}"
+                    f"payoff of {pair.first} and {pair.second} is {_show(stored)}, "
+                    f"its series say {_show(expected)}"
                 )
+        stored_pairs = {(pair.first, pair.second) for pair in pairs}
+        problems += [
+            f"payoff of {i} and {j} is not there, their series are"
+            for i, j in sorted(set(rebuilt.pairs()) - stored_pairs)
+        ]
         for rating in session.scalars(select(RatingRow).where(RatingRow.run_id == run_id)):
             problems += _missing(f"a rating by {rating.system}", {rating.player}, players)
     return problems
+
+
+def _equal(stored: PairRecord, expected: PairRecord) -> bool:
+    close = math.isclose(stored.margin, expected.margin, rel_tol=1e-6, abs_tol=1e-3)
+    return astuple(stored)[:3] == astuple(expected)[:3] and close
+
+
+def _show(record: PairRecord) -> list[float]:
+    return [int(record.wins), int(record.draws), int(record.losses), round(record.margin, 3)]
 
 
 def _missing(what: str, names: set[str], players: Container[str]) -> list[str]:

@@ -24,6 +24,7 @@ from league.db.session import Database
 from league.records import Changes, EventRecord, PairRow, PlayerRecord, SeriesRow, Snapshot
 from matchmaking.ratings.base import Rating
 
+Seats = tuple[tuple[int, int, int], tuple[int, int, int]]
 _PLAYER_FIELDS = tuple(PlayerRecord.__dataclass_fields__)
 
 
@@ -88,7 +89,9 @@ class LeagueRepository:
             self._upsert(session, RatingRow, ratings, ("run_id", "player", "system"))
             moment: dict[str, Any] = {"play_seconds": changes.play_seconds, "moves": changes.moves}
             history = [
-                here | moment | {"player": p, "system": s, "mu": r.mu, "sigma": r.sigma}
+                here
+                | moment
+                | {"player": p, "system": s, "mu": r.mu, "sigma": r.sigma, "steps": changes.steps.get(p, 0)}
                 for s, p, r in _flat(changes.history)
             ]
             _insert(session, RatingHistoryRow, history)
@@ -145,44 +148,67 @@ def _flat(ratings: dict[str, dict[str, Rating]]) -> Iterable[tuple[str, str, Rat
     return ((system, player, r) for system, players in ratings.items() for player, r in players.items())
 
 
+_COUNTS = ("wins", "draws", "losses")
+
+
 def _pair(row: PayoffRow) -> PairRow:
     return PairRow(
         row.first,
         row.second,
-        (row.wins, row.draws, row.losses),
-        (row.decayed_wins, row.decayed_draws, row.decayed_losses),
+        (row.wins, row.draws, row.losses, row.margin),
+        (row.decayed_wins, row.decayed_draws, row.decayed_losses, row.decayed_margin),
+        _seats(row),
     )
 
 
 def _pair_values(pair: PairRow) -> dict[str, Any]:
-    names = ("wins", "draws", "losses")
+    names = (*_COUNTS, "margin")
     return {
         "first": pair.first,
         "second": pair.second,
         **dict(zip(names, pair.raw, strict=True)),
         **{f"decayed_{n}": v for n, v in zip(names, pair.decayed, strict=True)},
+        **_seat_values(pair.seats),
+    }
+
+
+def _seats(row: PayoffRow | SeriesTable) -> Seats:
+    return (
+        (row.wins_seat_0, row.draws_seat_0, row.losses_seat_0),
+        (row.wins_seat_1, row.draws_seat_1, row.losses_seat_1),
+    )
+
+
+def _seat_values(seats: Seats) -> dict[str, int]:
+    return {
+        f"{name}_seat_{seat}": count
+        for seat, counts in enumerate(seats)
+        for name, count in zip(_COUNTS, counts, strict=True)
     }
 
 
 def _series_values(series: SeriesRow) -> dict[str, Any]:
-    values: dict[str, Any] = {
-        name: getattr(series, name) for name in ("number", "first", "second", "purpose", "branch", "moves")
+    names = ("number", "first", "second", "purpose", "branch", "margin", "moves")
+    first_generation, second_generation = series.generations
+    return {
+        **{name: getattr(series, name) for name in names},
+        "first_generation": first_generation,
+        "second_generation": second_generation,
+        **_seat_values((series.first_seat, series.second_seat)),
     }
-    for seat, counts in enumerate((series.first_seat, series.second_seat)):
-        for name, count in zip(("wins", "draws", "losses"), counts, strict=True):
-            values[f"{name}_seat_{seat}"] = count
-    return values
 
 
 def series_row(row: SeriesTable) -> SeriesRow:
     """Returns a stored series."""
+    generations = (row.first_generation, row.second_generation)
     return SeriesRow(
         row.number,
         row.first,
         row.second,
+        generations,
         row.purpose,
         row.branch,
-        (row.wins_seat_0, row.draws_seat_0, row.losses_seat_0),
-        (row.wins_seat_1, row.draws_seat_1, row.losses_seat_1),
+        *_seats(row),
+        row.margin,
         row.moves,
     )

@@ -55,6 +55,8 @@ class PlayerRow(Base):
     snapshot_steps: Mapped[int]
     snapshots: Mapped[int]
     qualities: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
+    hyperparameters: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
+    inherited_steps: Mapped[int] = mapped_column(server_default="0")
     created_at: Mapped[float]
     __table_args__ = (UniqueConstraint("run_id", "name"),)
 
@@ -72,6 +74,14 @@ class PayoffRow(Base):
     decayed_wins: Mapped[float]
     decayed_draws: Mapped[float]
     decayed_losses: Mapped[float]
+    margin: Mapped[float] = mapped_column(server_default="0")
+    decayed_margin: Mapped[float] = mapped_column(server_default="0")
+    wins_seat_0: Mapped[int] = mapped_column(server_default="0")
+    draws_seat_0: Mapped[int] = mapped_column(server_default="0")
+    losses_seat_0: Mapped[int] = mapped_column(server_default="0")
+    wins_seat_1: Mapped[int] = mapped_column(server_default="0")
+    draws_seat_1: Mapped[int] = mapped_column(server_default="0")
+    losses_seat_1: Mapped[int] = mapped_column(server_default="0")
 
 
 class SeriesTable(Base):
@@ -80,6 +90,8 @@ class SeriesTable(Base):
     number: Mapped[int] = mapped_column(primary_key=True)
     first: Mapped[str] = mapped_column(String(100))
     second: Mapped[str] = mapped_column(String(100))
+    first_generation: Mapped[int] = mapped_column(server_default="-1")
+    second_generation: Mapped[int] = mapped_column(server_default="-1")
     purpose: Mapped[str] = mapped_column(String(16))
     branch: Mapped[str] = mapped_column(String(32))
     wins_seat_0: Mapped[int]
@@ -88,6 +100,7 @@ class SeriesTable(Base):
     wins_seat_1: Mapped[int]
     draws_seat_1: Mapped[int]
     losses_seat_1: Mapped[int]
+    margin: Mapped[float] = mapped_column(server_default="0")
     moves: Mapped[int]
     at: Mapped[float]
 
@@ -112,6 +125,7 @@ class RatingHistoryRow(Base):
     sigma: Mapped[float]
     play_seconds: Mapped[float]
     moves: Mapped[int]
+    steps: Mapped[int] = mapped_column(server_default="0")
     __table_args__ = (Index("ix_rating_history_run_system", "run_id", "system", "id"),)
 
 
@@ -134,3 +148,15 @@ class MetricsRow(Base):
     play_seconds: Mapped[float]
     data: Mapped[dict[str, Any]]
     __table_args__ = (Index("ix_metrics_run_id", "run_id", "id"),)
+
+
+class TournamentRow(Base):
+    """Games asked for by somebody, kept apart from the league's own results."""
+
+    __tablename__ = "tournaments"
+    id: Mapped[int] = mapped_column(BigKey, primary_key=True, autoincrement=True)
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
+    at: Mapped[float]
+    rules: Mapped[dict[str, Any]]
+    results: Mapped[dict[str, Any]]
+    __table_args__ = (Index("ix_tournaments_run_id", "run_id", "id"),)

@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 from league.db.league_state import LeagueRepository, series_row
 from league.db.models import EventRow, MetricsRow, RatingHistoryRow, SeriesTable
 from league.db.session import Database
-from league.records import EventRecord, SeriesRow, Snapshot
+from league.records import BranchCount, EventRecord, SeriesRow, Snapshot
 
 
 class LeagueViews:
@@ -67,6 +67,25 @@ class LeagueViews:
                 .order_by(SeriesTable.number)
             )
             return [series_row(row) for row in rows]
+
+    def branches(self, run_id: str) -> list[BranchCount]:
+        """Returns what each player met by which branch, by name."""
+        t = SeriesTable
+        wins = func.sum(t.wins_seat_0 + t.wins_seat_1)
+        draws = func.sum(t.draws_seat_0 + t.draws_seat_1)
+        losses = func.sum(t.losses_seat_0 + t.losses_seat_1)
+        key = (t.first, t.purpose, t.branch)
+        with self._database.read() as session:
+            rows = session.execute(
+                select(*key, func.count(), wins, draws, losses)
+                .where(t.run_id == run_id)
+                .group_by(*key)
+                .order_by(*key)
+            )
+            return [
+                BranchCount(player, purpose, branch, n, int(w + d + x), (w + d / 2) / max(w + d + x, 1))
+                for player, purpose, branch, n, w, d, x in rows
+            ]
 
     def metrics(self, run_id: str, points: int = 400) -> list[dict[str, Any]]:
         """Returns metric rows with their play seconds, oldest first, thinned to about `points`."""

@@ -118,8 +118,8 @@ class LearnerActor:
                 asked = None
                 self._pool.forget_old_states()
                 self._pool.progress = orders.progress
-                if orders.snapshots:
-                    self._pool.obey(orders.snapshots)
+                if orders.orders:
+                    self._pool.obey(orders.orders)
                     self.publish()
                     last_report = 0.0  # the pool should have its new member at once
                 if orders.stop:

@@ -20,10 +20,12 @@ from league.runtime.messages import (
     RolloutOrders,
     RolloutReport,
     RunStatus,
+    TakenSnapshot,
 )
 
 METRICS_SECONDS = 2.0
 HISTORY_SECONDS = 4.0
+SURVEY_SECONDS = 10.0
 RATE_WINDOW_SECONDS = 5.0
 
 
@@ -53,6 +55,7 @@ class Coordinator:
         self._learner_metrics: dict[str, dict[str, float]] = {}
         self._marks: list[tuple[float, int, int]] = []
         self._last_metrics = self._last_history = self._last_write = clock()
+        self._next_survey = clock() + SURVEY_SECONDS
 
     def found(self, initial: dict[str, str], states: dict[str, str]) -> None:
         """Writes the first players of a new league."""
@@ -66,7 +69,8 @@ class Coordinator:
         self._moves += report.moves
         self._games += report.games
         self._waiting[worker] = report.waiting
-        self._manager.record(report.results)
+        # A report whose answer was lost comes again; its series are counted already.
+        self._manager.record([r for r in report.results if not self._manager.is_recorded(r)])
         stop = self.is_finished()
         training = [] if stop else self._manager.next_training_series(report.wanted_training)
         evaluation = [] if stop else self._manager.next_evaluation_series(report.wanted_evaluation)
@@ -81,8 +85,11 @@ class Coordinator:
 
     def exchange_learner(self, report: LearnerReport) -> LearnerOrders:
         """Takes the learners' states in and answers with what to do next. Written before it is answered."""
-        for taken in report.snapshots:
-            self._manager.snapshot_taken(taken.order, taken.checkpoint, taken.steps, taken.state)
+        for done in report.done:
+            if isinstance(done, TakenSnapshot):
+                self._manager.snapshot_taken(done.order, done.checkpoint, done.steps, done.state)
+            else:
+                self._manager.taken_over(done.order, done.steps, done.state)
         orders = self._manager.learners_progressed(report.progress)
         for player, reason in report.rolled_back.items():
             self._manager.note("rolled_back", player, reason=reason)
@@ -161,6 +168,10 @@ class Coordinator:
             }
         if now - self._last_history >= HISTORY_SECONDS:
             history = True
+        if now >= self._next_survey or (history and force):
+            self._manager.survey()
+            # A larger pool is ranked less often: at most a fiftieth of the time goes into it.
+            self._next_survey = now + max(SURVEY_SECONDS, 50.0 * (self._clock() - now))
         if history:
             self._last_history = now
         changes = self._manager.changes(

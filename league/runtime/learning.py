@@ -9,14 +9,15 @@ from dataclasses import asdict
 
 import numpy as np
 
-from agents.errors import DivergenceError
+from agents.errors import DivergenceError, WeightsError
 from agents.fragment import Fragment
 from agents.learner import Learner, UpdateMetrics
 from league.checkpoints import CheckpointStore
 from league.config import RunConfig
-from league.manager import LearnerProgress, SnapshotOrder
+from league.errors import CheckpointError
+from league.manager import LearnerProgress, Order, SnapshotOrder, TakeoverOrder
 from league.records import PlayerRecord
-from league.runtime.messages import LearnerReport, TakenSnapshot, WeightsUpdate
+from league.runtime.messages import LearnerReport, TakenOver, TakenSnapshot, WeightsUpdate
 
 
 class LearnerPool:
@@ -35,11 +36,14 @@ class LearnerPool:
             for index, (name, entry) in enumerate(config.roster().items())
             if names is None or name in names
         }
+        for name, factors in config.first_hyperparameters().items():
+            if name in self.learners:
+                self.learners[name].factors = factors
         self.progress = 0.0
         self._initial: dict[str, str] = {}
         self._states: dict[str, list[str]] = {name: [] for name in self.learners}
         self._last_good: dict[str, bytes] = {}
-        self._taken: list[TakenSnapshot] = []
+        self._done: list[TakenSnapshot | TakenOver] = []
         self._metrics: dict[str, list[UpdateMetrics]] = {}
         self._rolled_back: dict[str, str] = {}
 
@@ -83,15 +87,11 @@ class LearnerPool:
             return None
         return WeightsUpdate(player, learner.generation, learner.version, learner.weights())
 
-    def obey(self, orders: list[SnapshotOrder]) -> None:
-        """Takes the ordered snapshots; what comes of it is in the next report."""
+    def obey(self, orders: list[Order]) -> None:
+        """Carries orders out; what comes of it is in the next report."""
         for order in orders:
-            learner = self.learners[order.player]
-            checkpoint = self._store.put(learner.checkpoint())
-            if order.resets:
-                learner.reset(self._store.get(self._initial[order.player]), order.next_generation)
-            state = self._store_state(order.player)
-            self._taken.append(TakenSnapshot(order, checkpoint, learner.steps, state))
+            done = self._snapshot(order) if isinstance(order, SnapshotOrder) else self._take_over(order)
+            self._done.append(done)
 
     def report(self) -> LearnerReport:
         """Stores every learner's state and returns where they are, with the means of their metrics."""
@@ -99,8 +99,8 @@ class LearnerPool:
             player: {key: float(np.mean([asdict(u)[key] for u in updates])) for key in asdict(updates[0])}
             for player, updates in self._metrics.items()
         }
-        report = LearnerReport(self._save(), self._taken, means, self._rolled_back)
-        self._metrics, self._taken, self._rolled_back = {}, [], {}
+        report = LearnerReport(self._save(), self._done, means, self._rolled_back)
+        self._metrics, self._done, self._rolled_back = {}, [], {}
         return report
 
     def forget_old_states(self) -> None:
@@ -108,6 +108,23 @@ class LearnerPool:
         for states in self._states.values():
             while len(states) > 1:
                 self._store.delete(states.pop(0))
+
+    def _snapshot(self, order: SnapshotOrder) -> TakenSnapshot:
+        learner = self.learners[order.player]
+        checkpoint = self._store.put(learner.checkpoint())
+        if order.resets:
+            learner.reset(self._store.get(self._initial[order.player]), order.next_generation)
+        return TakenSnapshot(order, checkpoint, learner.steps, self._store_state(order.player))
+
+    def _take_over(self, order: TakeoverOrder) -> TakenOver:
+        learner = self.learners[order.player]
+        try:
+            learner.inherit(self._store.get(order.state), order.next_generation, order.hyperparameters)
+        except (CheckpointError, WeightsError):
+            return TakenOver(
+                order, learner.steps, None
+            )  # the source has moved on; the next order names a newer
+        return TakenOver(order, learner.steps, self._store_state(order.player))
 
     def _save(self) -> list[LearnerProgress]:
         return [

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.seating import Series, SeriesResult
-from league.manager import LearnerProgress, SnapshotOrder
+from league.manager import LearnerProgress, Order, SnapshotOrder, TakeoverOrder
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,15 @@ class TakenSnapshot:
 
 
 @dataclass(frozen=True)
+class TakenOver:
+    """A takeover carried out; `state` is the learner's afterwards, None when the source's was gone."""
+
+    order: TakeoverOrder
+    steps: int
+    state: str | None
+
+
+@dataclass(frozen=True)
 class LearnerReport:
     """Where the learners of a worker are, all of it safely in the checkpoint store.
 
@@ -59,7 +68,7 @@ class LearnerReport:
     """
 
     progress: list[LearnerProgress]
-    snapshots: list[TakenSnapshot]
+    done: list[TakenSnapshot | TakenOver]
     metrics: dict[str, dict[str, float]]
     rolled_back: dict[str, str]
 
@@ -68,7 +77,7 @@ class LearnerReport:
 class LearnerOrders:
     """What the learners shall do; `progress` of the run in [0, 1] steers their schedules."""
 
-    snapshots: list[SnapshotOrder]
+    orders: list[Order]
     progress: float
     stop: bool
 

@@ -60,8 +60,8 @@ def _save(coordinator: Coordinator, rollout: RolloutPlayer, learning: LearnerPoo
     orders = coordinator.exchange_learner(learning.report())
     learning.forget_old_states()
     learning.progress = orders.progress
-    if orders.snapshots:
-        learning.obey(orders.snapshots)
+    if orders.orders:
+        learning.obey(orders.orders)
         coordinator.exchange_learner(learning.report())
         learning.forget_old_states()
         _refresh(rollout, learning)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -17,6 +18,13 @@ class Rating:
     sigma: float = 0.0
     games: int = 0
 
+    def __post_init__(self) -> None:
+        """Raises: RatingError: not a number, or an uncertainty below zero."""
+        if not (math.isfinite(self.mu) and math.isfinite(self.sigma) and self.sigma >= 0.0):
+            raise RatingError(
+                f"a rating must be finite numbers, sigma not below 0: got {self.mu} ± {self.sigma}"
+            )
+
 
 @dataclass(frozen=True)
 class SeriesOutcome:
@@ -25,6 +33,11 @@ class SeriesOutcome:
     wins: int
     draws: int
     losses: int
+
+    def __post_init__(self) -> None:
+        """Raises: RatingError: a count is negative."""
+        if min(self.wins, self.draws, self.losses) < 0:
+            raise RatingError(f"negative count in {self.wins}/{self.draws}/{self.losses}")
 
     @property
     def games(self) -> int:

@@ -19,8 +19,8 @@ RUN = RunRecord("r", "n", "g", 0, {}, "running", "running", 0, 0, None, 0, 0, 0,
 
 
 def pair(first: str, second: str, wins: float, games: float = 100.0) -> PairRow:
-    record = (wins, 0.0, games - wins)
-    return PairRow(first, second, record, record)
+    record = (wins, 0.0, games - wins, 2.0 * wins - games)
+    return PairRow(first, second, record, record, ((0, 0, 0), (0, 0, 0)))
 
 
 def planted() -> Snapshot:
@@ -65,7 +65,8 @@ def test_an_empty_league_has_nothing_to_say() -> None:
 
 def test_plots_stand_alone(tmp_path: Path) -> None:
     series = [
-        SeriesRow(k, "paper", "rock", "evaluation", "rating", (4, 0, 0), (3, 0, 1), 80) for k in range(20)
+        SeriesRow(k, "paper", "rock", (0, 0), "evaluation", "rating", (4, 0, 0), (3, 0, 1), 6.0, 80)
+        for k in range(20)
     ]
     analysis = analyse(planted(), series)
     assert [c.games for c in analysis.calibration] == [160] * 3
@@ -93,6 +94,8 @@ def test_a_played_league_is_analysed_and_its_record_agrees_with_itself(
         ("delete from players where name = 'random'", "names random, who does not exist"),
         ("update runs set next_series = 1", "beyond the run's counter 1"),
         ("update payoffs set wins = wins + 1 where second = 'random'", "its series say"),
+        ("update payoffs set margin = margin + 1 where second = 'random'", "its series say"),
+        ("delete from payoffs where second = 'random'", "is not there, their series are"),
         ("update players set parent = 'nobody' where name = 'main.0.v1'", "parent nobody does not exist"),
         ("update players set checkpoint = 'abc' where name = 'main.0.v1'", "checkpoint abc is not in"),
     ],

@@ -38,6 +38,7 @@ def changes(**parts: object) -> Changes:
         "series": [],
         "ratings": {},
         "history": {},
+        "steps": {},
         "events": [],
         "metrics": None,
     }
@@ -100,8 +101,8 @@ def test_what_is_saved_is_loaded(any_database: Database) -> None:
         "main.0", "main", "learning", steps=5, initial_checkpoint="aa", qualities={"main.0.v1": -0.5}
     )
     bot = PlayerRecord("random", "anchor", "frozen", bot="random")
-    pair = PairRow("main.0", "random", (3, 1, 0), (2.5, 0.9, 0.0))
-    series = SeriesRow(0, "main.0", "random", "training", "pfsp", (2, 0, 0), (1, 1, 0), 99)
+    pair = PairRow("main.0", "random", (3, 1, 0, 3.5), (2.5, 0.9, 0.0, 3.0), ((2, 0, 0), (1, 1, 0)))
+    series = SeriesRow(0, "main.0", "random", (2, 0), "training", "pfsp", (2, 0, 0), (1, 1, 0), 3.5, 99)
     saved = changes(
         players=[player, bot],
         pairs=[pair],

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from agents.seating import Series, SeriesResult
 from league.config import RunConfig
-from league.manager import LeagueManager, LearnerProgress
+from league.manager import LeagueManager, LearnerProgress, SnapshotOrder, TakeoverOrder
 from league.records import Changes, RunRecord, Snapshot
+from matchmaking.errors import DuplicateResultError, ResultError
 
 Make = Callable[..., RunConfig]
 RUN = RunRecord("r", "n", "g", 0, {}, "running", "running", 0, 0, None, 0, 0, 0, 0, None, None, 1)
@@ -25,7 +27,7 @@ def founded(config: RunConfig) -> LeagueManager:
 
 
 def result(series: Series, wins: int, draws: int, losses: int) -> SeriesResult:
-    return SeriesResult(series, np.array([[wins, draws, losses], [0, 0, 0]]), 40)
+    return SeriesResult(series, np.array([[wins, draws, losses], [0, 0, 0]]), float(wins - losses), 40)
 
 
 def pending(manager: LeagueManager, **totals: float) -> Changes:
@@ -42,8 +44,9 @@ def progress(manager: LeagueManager, player: str, steps: int) -> list[str]:
     generation = manager.players[player].generation
     orders = manager.learners_progressed([LearnerProgress(player, generation, steps, f"state-{steps}")])
     for order in orders:
+        assert isinstance(order, SnapshotOrder)
         manager.snapshot_taken(order, f"sha-{order.snapshot}", manager.players[order.player].steps, "after")
-    return [o.snapshot for o in orders]
+    return [o.snapshot for o in orders if isinstance(o, SnapshotOrder)]
 
 
 def test_a_league_begins_with_its_roster_and_anchors(small_config: Make) -> None:
@@ -57,7 +60,7 @@ def test_a_league_begins_with_its_roster_and_anchors(small_config: Make) -> None
     written = pending(manager)
     assert len(written.players) == 4
     assert written.events[0].kind == "run_started"
-    assert set(written.ratings) == {"trueskill", "elo"}
+    assert set(written.ratings) == {"trueskill", "elo", "openskill"}
 
 
 def test_learners_are_served_by_their_shares(small_config: Make) -> None:
@@ -89,10 +92,111 @@ def test_payoffs_come_from_all_games_and_ratings_from_evaluation(small_config: M
 def test_a_series_reported_twice_counts_once(small_config: Make) -> None:
     manager = founded(small_config())
     outcome = result(lease(manager, "main.0", "random", "evaluation"), 8, 0, 8)
-    manager.record([outcome, outcome])
+    with pytest.raises(DuplicateResultError, match="series 0 has been reported before"):
+        manager.record([outcome, outcome])
+    assert manager.payoff.games("main.0", "random") == 0  # none of a refused report is taken in
     manager.record([outcome])
+    assert manager.is_recorded(outcome)
+    with pytest.raises(DuplicateResultError, match="series 0 has been reported before"):
+        manager.record([outcome])
     assert manager.payoff.games("main.0", "random") == 16
     assert len(pending(manager).series) == 1
+
+
+def test_results_of_games_that_were_not_drawn_are_refused(small_config: Make) -> None:
+    manager = founded(small_config())
+    series = lease(manager, "main.0", "random", "evaluation")
+    before = manager.rating("main.0")
+    good = result(series, 8, 0, 8)
+    other = replace(series, players=("main.0", "main_exploiter.0"))
+    nan = SeriesResult(series, good.counts, float("nan"), 40)
+    for wrong, complaint in (
+        (result(replace(series, number=99), 8, 0, 8), "99 was never drawn"),
+        (result(other, 8, 0, 8), "is of main.0 and random, a result came for main.0 and main_exploiter.0"),
+        (result(series, 17, 0, -1), "six numbers from 0"),
+        (nan, "margin nan is not a finite number"),
+    ):
+        with pytest.raises(ResultError, match=complaint):
+            manager.record([wrong])
+    assert manager.rating("main.0") == before
+    assert list(manager.payoff.pairs()) == []
+    manager.record([good])
+    assert manager.payoff.games("main.0", "random") == 16
+
+
+def test_a_verification_is_told_once_a_snapshot(small_config: Make) -> None:
+    manager = founded(small_config())
+    pending(manager)
+    for _ in range(3):
+        manager._lease(("main.0", "random"), (True, False), 16, "training", "verify_forgotten")
+    events = pending(manager).events
+    assert [(e.kind, e.player, e.data["branch"]) for e in events] == [
+        ("verification", "main.0", "verify_forgotten")
+    ]
+
+
+POPULATION = {
+    "role": "main",
+    "count": 3,
+    "opponents": [{"sampler": "rating_band", "pool": "learners"}],
+    "population": {"min_steps": 1000, "perturb_probability": 1.0},
+}
+
+
+def test_who_falls_behind_goes_on_as_a_copy_of_a_better_one(small_config: Make) -> None:
+    manager = founded(small_config(players=[POPULATION]))
+    factors = {p.name: p.hyperparameters for p in manager.learners}
+    assert all(0.5 <= f <= 2.0 for h in factors.values() for f in h.values())
+    assert len({h["entropy"] for h in factors.values()}) == 3
+    for _ in range(20):
+        for better in ("main.1", "main.2"):
+            manager.record([result(lease(manager, "main.0", better, "evaluation"), 1, 0, 15)])
+    names = ["main.0", "main.1", "main.2"]
+    early = [LearnerProgress(n, 0, 900, f"state-{n}") for n in names]
+    assert manager.learners_progressed(early) == []
+    (order,) = manager.learners_progressed([LearnerProgress(n, 0, 1000, f"state-{n}") for n in names])
+    assert isinstance(order, TakeoverOrder)
+    assert (order.player, order.state, order.next_generation) == ("main.0", f"state-{order.source}", 1)
+    steps = [order.hyperparameters[k] / factors[order.source][k] for k in ("learning_rate", "entropy")]
+    assert sorted({round(max(s, 1 / s), 6) for s in steps}) == [1.2]
+    pending(manager)
+    manager.taken_over(order, 1000, "copied")
+    copy = manager.players["main.0"]
+    assert (copy.generation, copy.learner_state, copy.steps) == (1, "copied", 1000)
+    assert manager.rating("main.0").mu == manager.rating(order.source).mu
+    assert manager.payoff.games("main.0", "main.1") == 0
+    assert [e.kind for e in pending(manager).events] == ["inherited"]
+    assert manager.learners_progressed([LearnerProgress("main.0", 1, 1500, "s")]) == []
+
+
+def test_a_takeover_whose_source_is_gone_changes_nothing(small_config: Make) -> None:
+    manager = founded(small_config(players=[POPULATION]))
+    for _ in range(20):
+        manager.record([result(lease(manager, "main.0", "main.1", "evaluation"), 0, 0, 16)])
+        manager.record([result(lease(manager, "main.0", "main.2", "evaluation"), 0, 0, 16)])
+    (order,) = manager.learners_progressed([LearnerProgress("main.0", 0, 1000, "state")])
+    assert isinstance(order, TakeoverOrder)
+    manager.taken_over(order, 1000, None)
+    assert manager.players["main.0"].generation == 0
+    (again,) = manager.learners_progressed([])
+    assert isinstance(again, TakeoverOrder)
+
+
+def test_a_survey_ranks_the_whole_pool(small_config: Make) -> None:
+    manager = founded(small_config())
+    manager.record([result(lease(manager, "main.0", "random", "evaluation"), 14, 0, 2)])
+    manager.record([result(lease(manager, "main_exploiter.0", "random", "evaluation"), 10, 0, 6)])
+    pending(manager)
+    manager.survey()
+    assert manager.rating("random", "bradley_terry").mu == 0.0
+    assert (
+        manager.rating("main.0", "bradley_terry").mu
+        > manager.rating("main_exploiter.0", "bradley_terry").mu
+        > 0
+    )
+    assert sum(manager.rating(p, "nash").mu for p in manager.players) == pytest.approx(1.0)
+    written = pending(manager)
+    assert set(written.history) >= {"bradley_terry", "nash", "alpha_rank"}
 
 
 def test_main_is_copied_and_goes_on(small_config: Make) -> None:

@@ -1,0 +1,70 @@
+"""The whole pool ranked at once from its payoff: Bradley-Terry, the pool's equilibrium, α-Rank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from matchmaking import meta_game
+from matchmaking.payoff import PayoffMatrix
+from matchmaking.ratings import bradley_terry
+from matchmaking.ratings.bradley_terry import ELO_PER_NAT, FittedRating
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Rankings:
+    """A pool, best first by Bradley-Terry.
+
+    Attributes:
+      names: [N]. ratings: by place, [N].
+      table: the game between the first M players, antisymmetric [M, M], within ±1; pairs that have not met
+        are predicted by Bradley-Terry.
+      unmet: share of those M players' pairs that have not met.
+      nash: weight in the equilibrium of highest entropy, [M]. against_nash: score against it, [M].
+      alpha_rank: share of evolution's time, [M].
+    """
+
+    names: tuple[str, ...]
+    ratings: tuple[FittedRating, ...]
+    table: Array
+    unmet: float
+    nash: Array
+    against_nash: Array
+    alpha_rank: Array
+
+
+def rank(
+    payoff: PayoffMatrix, names: Sequence[str], anchor: str | None = None, meta_limit: int | None = None
+) -> Rankings:
+    """Ranks players.
+
+    Args:
+      anchor: whose rating is 0; without one the mean is.
+      meta_limit: the equilibrium and α-Rank are of the best so many players; of all by default.
+    """
+    if not names:
+        nothing = np.zeros(0)
+        return Rankings((), (), np.zeros((0, 0)), 0.0, nothing, nothing, nothing)
+    place = None if anchor is None else (list(names).index(anchor), 0.0)
+    elo, errors = bradley_terry.fit_arrays(payoff.scores(names), len(names), anchor=place)
+    order = np.argsort(-elo, kind="stable")
+    ranked = tuple(names[k] for k in order.tolist())
+    ratings = tuple(FittedRating(float(elo[k]), float(errors[k])) for k in order.tolist())
+    best = ranked[:meta_limit]
+    table, unmet = _completed(payoff.table(best), elo[order][: len(best)])
+    nash, against = meta_game.nash_average(table)
+    return Rankings(ranked, ratings, table, unmet, nash, against, meta_game.alpha_rank(table))
+
+
+def _completed(table: Array, ratings: Array) -> tuple[Array, float]:
+    """Returns the table without holes, and the share of the pairs that were holes."""
+    holes = np.isnan(table)
+    n = len(table)
+    scale = max(1.0, float(np.nanmax(np.abs(table), initial=0.0)))
+    predicted = np.tanh((ratings[:, None] - ratings[None, :]) / (2.0 * ELO_PER_NAT))  # 2 · logistic − 1
+    return np.where(holes, predicted, table / scale), float(holes.sum()) / max(n * (n - 1), 1)
