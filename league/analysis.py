@@ -84,7 +84,8 @@ def analyse(
     roles = {p.name: p.role for p in snapshot.players}
     anchors = [n for n in names if roles[n] == "anchor"]
     anchor = "random" if "random" in anchors else next(iter(anchors), None)
-    ranked = rank(payoff, names, anchor)
+    moving = {p.name for p in snapshot.players if p.state == "learning"}
+    ranked = rank(payoff, names, anchor, moving)
     names, table, mixture = list(ranked.names), ranked.table, ranked.nash
     layers = meta_game.nash_clusters(table) if names else []
     layer = {names[k]: depth for depth, members in enumerate(layers) for k in members}

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 from rich.live import Live
+from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
@@ -31,6 +32,7 @@ from league.services import LeagueService, Standing, run_as_json, standing_as_js
 if TYPE_CHECKING:
     from league.analysis import Analysis
     from league.runtime.messages import RunStatus
+    from league.simulation import Simulation
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -189,6 +191,40 @@ def analyse(
         except OSError as error:
             raise LeagueError(f"plots in {plots}: {error.strerror}") from error
         err.print("written: " + ", ".join(str(path) for path in written))
+
+
+@app.command()
+def simulate(
+    config: Annotated[
+        Path, typer.Argument(help="A run's YAML file: its roster, rules and ratings are used.")
+    ],
+    players: Annotated[int, typer.Option(min=10, max=1_000_000, help="In the pool from the start.")] = 10_000,
+    series: Annotated[int, typer.Option(min=1, help="To be drawn in all.")] = 1_000_000,
+    rating_games: Annotated[float, typer.Option(min=0.0, help="Rated games a frozen player.")] = 200.0,
+    spread: Annotated[float, typer.Option(min=1.0, help="Of the players' strengths, in Elo points.")] = 400.0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the players and their games.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Runs a league of synthetic players of known strength: what matching costs, how far ratings are off."""
+    from league.config import RunConfig
+    from league.simulation import simulate as run_simulation
+
+    parsed = RunConfig.from_yaml(config)
+    with Progress(console=err, transient=True) as bar:
+        task = bar.add_task("simulating", total=1.0)
+        found = run_simulation(
+            parsed,
+            players=players,
+            series=series,
+            rating_games=rating_games,
+            spread=spread,
+            seed=seed,
+            on_progress=lambda share: bar.update(task, completed=share),
+        )
+    if as_json:
+        print(json.dumps(asdict(found)))
+    else:
+        _print_simulation(found)
 
 
 @app.command()
@@ -352,6 +388,28 @@ def _print_analysis(analysis: Analysis) -> None:
         out.print(f"cycle: {a} beats {b} beats {c} beats {a}")
     for system in analysis.calibration:
         out.print(f"{system.system}: Brier score {system.brier:.4f} over {system.games:,} games")
+
+
+def _print_simulation(s: Simulation) -> None:
+    table = Table(box=None, show_header=False)
+    for name, shown in (
+        ("players", f"{s.players:,}, {s.snapshots:,} of them snapshots taken, {s.resets:,} with a reset"),
+        ("series", f"{s.series:,}"),
+        ("matches drawn", f"{s.decisions_per_second:,.0f} a second"),
+        ("results taken in", f"{s.records_per_second:,.0f} a second"),
+        ("longest exchange", f"{s.longest_exchange * 1000:.0f} ms"),
+        ("peak memory", f"{s.peak_memory / 2**20:,.0f} MiB"),
+        ("rated games", f"{s.rated_games:,.0f} a frozen player (median)"),
+        ("order against truth", ", ".join(f"{k} τ = {v:.3f}" for k, v in s.kendall_tau.items())),
+        ("Bradley-Terry error", f"{s.error:.0f} Elo points"),
+        ("coverage", f"{s.met:.2%} of the pairs have met; {s.never_met:,} players have met nobody"),
+        ("by branch", ", ".join(f"{k} {v / sum(s.branches.values()):.1%}" for k, v in s.branches.items())),
+        ("planted cycle", " beats ".join((*s.planted, *s.planted[:1]))),
+    ):
+        table.add_row(name, shown)
+    for cycle in s.cycles:
+        table.add_row("cycle found", " beats ".join((*cycle, cycle[0])))
+    out.print(table)
 
 
 def _print_branches(analysis: Analysis) -> None:

@@ -20,6 +20,7 @@ from envs.spec import GameSpec
 from league.config_errors import explain_all, nearest
 from league.errors import ConfigError
 from league.opponents import OpponentConfig
+from matchmaking.evaluation import EvaluationRule
 from matchmaking.pfsp import WEIGHTINGS
 from matchmaking.population import PopulationRule
 from matchmaking.roles import LeagueExploiter, Main, MainExploiter, Mixture, RoleRule
@@ -207,8 +208,13 @@ class EvaluationConfig(Section):
     )
     num_envs: int = Field(64, ge=2, le=65_536, description="games at once")
     episodes: int = Field(32, ge=2, description="games of one series")
+    anchor_share: Share = Field(0.35, description="of a learning player's rating series, against anchors")
+    learner_share: Share = Field(0.6, description="of rating series, started by a learning player")
     coverage_share: Share = Field(0.15, description="of rating series, for pairs that have hardly met")
     temperature: float = Field(1.0, ge=0.0, description="of the networks' play; 0 is the best action always")
+
+    def build(self) -> EvaluationRule:
+        return EvaluationRule(self.anchor_share, self.learner_share, self.coverage_share)
 
 
 class PayoffConfig(Section):

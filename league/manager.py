@@ -8,7 +8,9 @@ changed is handed out as `Changes`. No Ray, no SQL, no clock: time and progress 
 from __future__ import annotations
 
 import math
-from dataclasses import astuple, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ from agents.seating import Series, SeriesResult
 from league.config import PlayerConfig, RunConfig
 from league.records import Changes, EventRecord, PairRow, PlayerRecord, SeriesRow, Snapshot
 from matchmaking.errors import DuplicateResultError, ResultError
-from matchmaking.evaluation import EvaluationRule, RatedPlayer, RatedPool
+from matchmaking.evaluation import RatedPlayer, RatedPool
 from matchmaking.rankings import rank
 from matchmaking.ratings.base import Rating, RatingSystem, SeriesOutcome
 from matchmaking.ratings.elo import Elo
@@ -98,7 +100,7 @@ class LeagueManager:
         self._entries: dict[str, PlayerConfig] = config.roster()
         self._rules: dict[str, RoleRule] = {name: entry.rule() for name, entry in self._entries.items()}
         self._populations = {n: e.population.build() for n, e in self._entries.items() if e.population}
-        self._evaluation = EvaluationRule(coverage_share=config.evaluation.coverage_share)
+        self._evaluation = config.evaluation.build()
         self._next_series = snapshot.run.next_series
         self._rng = np.random.default_rng([config.seed, self._next_series])
         self._leased: dict[int, Series] = {}
@@ -138,9 +140,19 @@ class LeagueManager:
             )
             self._rate_anew(name)
         for bot in self.config.anchors:
-            self._put(PlayerRecord(bot, "anchor", "frozen", bot=bot))
-            self._rate_anew(bot)
+            self.add(PlayerRecord(bot, "anchor", "frozen", bot=bot))
         self._event("run_started", players=len(self.players))
+
+    def add(self, player: PlayerRecord) -> None:
+        """Takes a player into the pool, rated like anybody nobody has seen."""
+        self._put(player)
+        self._rate_anew(player.name)
+
+    def adopt(self, snapshot: PlayerRecord) -> None:
+        """The same for a snapshot that one of the learners has left behind."""
+        self.add(snapshot)
+        parent = self.players[snapshot.parent or ""]
+        self._put(replace(parent, snapshots=parent.snapshots + 1))
 
     @property
     def learners(self) -> list[PlayerRecord]:
@@ -178,6 +190,13 @@ class LeagueManager:
             drawn.append(self._lease(pair, (False, False), n, "evaluation", "rating"))
             planned += n
         return drawn
+
+    def series_among(self, players: Sequence[str], episodes: int) -> list[Series]:
+        """Draws a rating series for each pair of these players."""
+        return [
+            self._lease(pair, (False, False), episodes, "evaluation", "round_robin")
+            for pair in combinations(players, 2)
+        ]
 
     def is_recorded(self, result: SeriesResult) -> bool:
         """Whether a result has been taken in before: a report that came twice."""
@@ -324,7 +343,8 @@ class LeagueManager:
         """Ranks the pool as a whole: Bradley-Terry, equilibrium, α-Rank, as ratings like any other."""
         names = [p.name for p in self.players.values() if p.state != "retired"]
         anchor = next((a for a in ("random", *self.config.anchors) if a in self.players), None)
-        ranked = rank(self.payoff, names, anchor, META_LIMIT)
+        moving = {p.name for p in self.learners}
+        ranked = rank(self.payoff, names, anchor, moving, META_LIMIT)
         fitted = {
             name: Rating(r.rating, r.standard_error)
             for name, r in zip(ranked.names, ranked.ratings, strict=True)
@@ -503,7 +523,7 @@ class LeagueManager:
     def _pair_row(self, first: str, second: str) -> PairRow:
         raw, decayed = self.payoff.raw(first, second), self.payoff.decayed(first, second)
         in_first, in_second = self.payoff.by_seat(first, second).astype(int).tolist()
-        return PairRow(first, second, astuple(raw), astuple(decayed), (tuple(in_first), tuple(in_second)))
+        return PairRow(first, second, raw.row, decayed.row, (tuple(in_first), tuple(in_second)))
 
     def _event(self, kind: str, player: str | None = None, **data: Any) -> None:
         self._events.append(EventRecord(kind, player, data))

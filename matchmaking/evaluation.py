@@ -8,6 +8,7 @@ between the players (equilibria, cycles) is only known as far as it has been pla
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -18,6 +19,8 @@ from matchmaking.payoff import PayoffMatrix
 
 # Of a larger pool only so many are weighed for one match; drawing costs the same with ten thousand players.
 NEIGHBOURS = 64
+# Nearness of those who are far away.
+FLOOR = 0.02
 
 
 @dataclass(frozen=True)
@@ -35,44 +38,69 @@ class RatedPool:
     """The players that can be rated, in arrays that are put in order again only when ratings have moved."""
 
     def __init__(self, players: Iterable[RatedPlayer] = ()) -> None:
-        self._players: dict[str, RatedPlayer] = {}
+        self._slots: dict[str, int] = {}
+        self._free = list(range(64))[::-1]
+        self._names = [""] * 64
+        self._mu = np.full(64, np.inf)  # the free ones sort behind everybody
+        self._sigma = np.zeros(64)
+        self._learning = np.zeros(64, np.bool_)
+        self._anchor = np.zeros(64, np.bool_)
         self._stale = True
         for player in players:
             self.put(player)
 
     def put(self, player: RatedPlayer) -> None:
         """Adds a player or replaces what is known of it."""
+        slot = self._slots.get(player.name)
+        if slot is None:
+            if not self._free:
+                self._grow()
+            slot = self._slots[player.name] = self._free.pop()
+            self._names[slot] = player.name
+        self._mu[slot], self._sigma[slot] = player.mu, player.sigma
+        self._learning[slot], self._anchor[slot] = player.learning, player.anchor
         self._stale = True
-        self._players[player.name] = player
 
     def remove(self, name: str) -> None:
         """Takes a player out, if it is there."""
-        self._stale = True
-        self._players.pop(name, None)
+        slot = self._slots.pop(name, None)
+        if slot is not None:
+            self._mu[slot] = np.inf
+            self._free.append(slot)
+            self._stale = True
 
     def refresh(self) -> None:
-        """Puts everything in order that `EvaluationRule.choose` draws from."""
+        """Puts everything in order that `EvaluationRule.choose` draws from: by strength, weakest first."""
         if not self._stale:
             return
-        players = list(self._players.values())
-        mu = np.array([p.mu for p in players])
-        order = np.argsort(mu, kind="stable")
-        players = [players[k] for k in order.tolist()]
-        self.names = [p.name for p in players]
-        self.mu: npt.NDArray[np.float64] = mu[order]
-        anchors = np.array([p.anchor for p in players], np.bool_)
+        self._order = np.argsort(self._mu, kind="stable")[: len(self)]
+        self.mu: npt.NDArray[np.float64] = self._mu[self._order]
+        anchors = self._anchor[self._order]
         subjects = ~anchors if not anchors.all() else anchors
-        learning = np.array([p.learning for p in players], np.bool_)
+        self.learning: npt.NDArray[np.bool_] = self._learning[self._order]
         self.anchors = np.flatnonzero(anchors)
-        self.learners = np.flatnonzero(subjects & learning)
-        variance = np.where(subjects, np.array([p.sigma for p in players]) ** 2, 0.0)
+        self.learners = np.flatnonzero(subjects & self.learning)
+        variance = np.where(subjects, self._sigma[self._order] ** 2, 0.0)
         if variance.sum() <= 0.0:  # everybody is known exactly
             variance = subjects.astype(np.float64)
         self.uncertainty = np.cumsum(variance)
         self._stale = False
 
+    def name(self, place: int) -> str:
+        """Returns who stands at a place in the order of `refresh`."""
+        return self._names[int(self._order[place])]
+
     def __len__(self) -> int:
-        return len(self._players)
+        return len(self._slots)
+
+    def _grow(self) -> None:
+        size = len(self._names)
+        self._free = list(range(size, 2 * size))[::-1]
+        self._names += [""] * size
+        self._mu = np.append(self._mu, np.full(size, np.inf))
+        self._sigma = np.append(self._sigma, np.zeros(size))
+        self._learning = np.append(self._learning, np.zeros(size, np.bool_))
+        self._anchor = np.append(self._anchor, np.zeros(size, np.bool_))
 
 
 @dataclass(frozen=True)
@@ -80,7 +108,8 @@ class EvaluationRule:
     """How rating games are spread.
 
     Attributes:
-      anchor_share: part of the games that are played against an anchor.
+      anchor_share: part of a learning player's games that are played against an anchor; of a frozen one's as
+        far as the anchor is near.
       learner_share: part of the games that a learning player starts, however sure its rating: it moves.
       coverage_share: part of the games that go to a player and whomever it has met least.
       spread: distance in points within which opponents count as near.
@@ -106,13 +135,16 @@ class EvaluationRule:
             subject = _place(pool.uncertainty, rng.random())
         anchors = pool.anchors[pool.anchors != subject]
         if len(anchors) and rng.random() < self.anchor_share:
-            return pool.names[subject], pool.names[anchors[rng.integers(len(anchors))]]
-        return pool.names[subject], pool.names[self._near(pool, subject, rng)]
+            anchor = int(anchors[rng.integers(len(anchors))])
+            gap = (pool.mu[anchor] - pool.mu[subject]) / self.spread
+            if pool.learning[subject] or rng.random() < math.exp(-0.5 * gap**2) + FLOOR:
+                return pool.name(subject), pool.name(anchor)
+        return pool.name(subject), pool.name(self._near(pool, subject, rng))
 
     def _strangers(self, pool: RatedPool, payoff: PayoffMatrix, rng: np.random.Generator) -> tuple[str, str]:
         size = len(pool)
         order = rng.permutation(size) if size <= NEIGHBOURS else rng.choice(size, NEIGHBOURS, replace=False)
-        someone, *others = (pool.names[k] for k in order.tolist())
+        someone, *others = (pool.name(k) for k in order.tolist())
         return someone, min(others, key=lambda name: payoff.games(someone, name))
 
     def _near(self, pool: RatedPool, subject: int, rng: np.random.Generator) -> int:
@@ -123,7 +155,7 @@ class EvaluationRule:
             end = begin + NEIGHBOURS
         gaps = (pool.mu[begin:end] - pool.mu[subject]) / self.spread
         # A floor under the nearness, so that no pair is ever left unplayed.
-        nearness = np.exp(-0.5 * gaps**2) + 0.02
+        nearness = np.exp(-0.5 * gaps**2) + FLOOR
         if begin <= subject < end:
             nearness[subject - begin] = 0.0
         return begin + _place(np.cumsum(nearness), rng.random())

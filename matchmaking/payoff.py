@@ -39,6 +39,10 @@ class PairRecord:
     def games(self) -> float:
         return self.wins + self.draws + self.losses
 
+    @property
+    def row(self) -> tuple[float, float, float, float]:
+        return self.wins, self.draws, self.losses, self.margin
+
     def swapped(self) -> PairRecord:
         """Returns the same games seen by the other player."""
         return PairRecord(self.losses, self.draws, self.wins, -self.margin)
@@ -61,6 +65,12 @@ class Pool(tuple[str, ...]):
     """Players' names in the order they joined; carries their numbers in the payoff along."""
 
     numbers: npt.NDArray[np.int64] | None = None
+
+    def first(self, count: int) -> Pool:
+        """Returns the pool without its youngest."""
+        older = Pool(self[:count])
+        older.numbers = None if self.numbers is None else self.numbers[:count]
+        return older
 
 
 class PayoffMatrix:
@@ -149,7 +159,7 @@ class PayoffMatrix:
         row, swapped = self._row(i, j)
         for table, record in ((self._raw, raw), (self._decayed, decayed)):
             r = record.swapped() if swapped else record
-            table[row] = (r.wins, r.draws, r.losses, r.margin)
+            table[row] = r.row
         by_seat = np.zeros((2, 3)) if seats is None else np.asarray(seats, np.float64)
         self._seats[row] = by_seat[::-1, ::-1] if swapped else by_seat
         self._touch(row)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,19 +39,26 @@ class Rankings:
 
 
 def rank(
-    payoff: PayoffMatrix, names: Sequence[str], anchor: str | None = None, meta_limit: int | None = None
+    payoff: PayoffMatrix,
+    names: Sequence[str],
+    anchor: str | None = None,
+    moving: Container[str] = (),
+    meta_limit: int | None = None,
 ) -> Rankings:
     """Ranks players.
 
     Args:
       anchor: whose rating is 0; without one the mean is.
+      moving: who is learning. Their games were played by weaker selves, so they place themselves among the
+        others and the others not at all.
       meta_limit: the equilibrium and α-Rank are of the best so many players; of all by default.
     """
     if not names:
         nothing = np.zeros(0)
         return Rankings((), (), np.zeros((0, 0)), 0.0, nothing, nothing, nothing)
     place = None if anchor is None else (list(names).index(anchor), 0.0)
-    elo, errors = bradley_terry.fit_arrays(payoff.scores(names), len(names), anchor=place)
+    moves = np.array([name in moving for name in names])
+    elo, errors = bradley_terry.fit_arrays(payoff.scores(names), len(names), anchor=place, moves=moves)
     order = np.argsort(-elo, kind="stable")
     ranked = tuple(names[k] for k in order.tolist())
     ratings = tuple(FittedRating(float(elo[k]), float(errors[k])) for k in order.tolist())

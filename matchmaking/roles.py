@@ -106,7 +106,7 @@ class Main:
     @staticmethod
     def _forgotten(context: Context, main: str) -> Pool:
         past = context.roster.history_of(main)
-        return Pool(past[: len_without_monotone_suffix(context.payoff.win_rates(context.me, past).tolist())])
+        return past.first(len_without_monotone_suffix(context.payoff.win_rates(context.me, past).tolist()))
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container
-from dataclasses import astuple
 
 from sqlalchemy import select
 
@@ -80,7 +79,7 @@ def check_run(database: Database, store: CheckpointStore, run_id: str) -> list[s
 
 def _equal(stored: PairRecord, expected: PairRecord) -> bool:
     close = math.isclose(stored.margin, expected.margin, rel_tol=1e-6, abs_tol=1e-3)
-    return astuple(stored)[:3] == astuple(expected)[:3] and close
+    return stored.row[:3] == expected.row[:3] and close
 
 
 def _show(record: PairRecord) -> list[float]:

@@ -22,6 +22,8 @@ from matchmaking.ratings.base import Rating, require_ranks
 
 ELO_PER_NAT = 400.0 / math.log(10.0)
 EXACT_UP_TO = 2000
+# Drawn games against an average player: just enough to give those who have not played a place.
+TETHER = 0.01
 
 
 @dataclass(frozen=True)
@@ -68,8 +70,9 @@ def fit(
     Args:
       pairs: each pair once or in parts, in any order.
       anchor: a player and the rating it shall have; without, the mean is 0.
-      prior_games: drawn games against an average player that everybody is credited with: whoever has only
-        won stays finite.
+      prior_games: drawn games that everybody is credited with, spread over its opponents: whoever has only
+        won stays finite. (Against an average player instead they would press a large pool together, in which
+        everybody meets its neighbours.)
       iterations: at most.
 
     Returns:
@@ -116,29 +119,82 @@ def fit_arrays(
     players: int,
     *,
     anchor: tuple[int, float] | None = None,
+    moves: npt.NDArray[np.bool_] | None = None,
     prior_games: float = 1.0,
     iterations: int = 100,
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """The same for players by number: ten thousand players and a million pairs take seconds.
 
+    Args:
+      moves: whose strength moves, bool [players]. The others are fitted to the games among themselves, then
+        these to their games against them. With nobody else to hold on to, all are fitted together.
+
     Returns:
       Ratings and standard errors, [players] each. Who has not played stands at the average.
     """
-    i, j, score, played = games
+    if moves is not None and moves.any() and bool((~moves[games.i] & ~moves[games.j]).any()):
+        return _fit_in_two(games, players, moves, anchor, prior_games, iterations)
+    i, j, score, played = _with_prior(games, players, prior_games)
     theta = np.zeros(players)
     for _ in range(iterations):
         expected = _sigmoid(theta[i] - theta[j])
         surplus = score - played * expected
         net: npt.NDArray[Any] = np.bincount(i, surplus, players) - np.bincount(j, surplus, players)
-        gradient = net + prior_games * (0.5 - _sigmoid(theta))
-        step = _solve(_information(theta, i, j, played, prior_games), gradient)
+        gradient = net + TETHER * (0.5 - _sigmoid(theta))
+        step = _solve(_information(theta, i, j, played), gradient)
         theta += np.clip(step, -2.0, 2.0)  # a full step from far away may overshoot
         if float(np.abs(step).max()) < 1e-9:
             break
     place = None if anchor is None else anchor[0]
-    errors = _standard_errors(_information(theta, i, j, played, prior_games), place)
+    errors = _standard_errors(_information(theta, i, j, played), place)
     shift = anchor[1] - ELO_PER_NAT * theta[anchor[0]] if anchor else -ELO_PER_NAT * theta.mean()
     return ELO_PER_NAT * theta + shift, ELO_PER_NAT * errors
+
+
+def _fit_in_two(
+    games: Games,
+    players: int,
+    moves: npt.NDArray[np.bool_],
+    anchor: tuple[int, float] | None,
+    prior_games: float,
+    iterations: int,
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    still = ~moves[games.i] & ~moves[games.j]
+    settled = Games(games.i[still], games.j[still], games.score[still], games.played[still])
+    ratings, errors = fit_arrays(
+        settled, players, anchor=anchor, prior_games=prior_games, iterations=iterations
+    )
+    theta = ratings / ELO_PER_NAT
+    average = theta[~moves].mean()
+    theta[moves] = average
+    i, j, score, played = _with_prior(
+        Games(games.i[~still], games.j[~still], games.score[~still], games.played[~still]),
+        players,
+        prior_games,
+    )
+    for _ in range(iterations):
+        expected = _sigmoid(theta[i] - theta[j])
+        surplus = score - played * expected
+        weight = played * expected * (1.0 - expected)
+        own = _sigmoid(theta - average)
+        net = np.bincount(i, surplus, players) - np.bincount(j, surplus, players)
+        information = (
+            np.bincount(i, weight, players) + np.bincount(j, weight, players) + TETHER * own * (1.0 - own)
+        )
+        step = np.where(moves, (net + TETHER * (0.5 - own)) / information, 0.0)
+        theta += np.clip(step, -2.0, 2.0)
+        if float(np.abs(step).max()) < 1e-9:
+            break
+    ratings[moves] = ELO_PER_NAT * theta[moves]
+    errors[moves] = ELO_PER_NAT / np.sqrt(information[moves])
+    return ratings, errors
+
+
+def _with_prior(games: Games, players: int, prior_games: float) -> Games:
+    i, j, score, played = games
+    total = np.maximum(np.bincount(i, played, players) + np.bincount(j, played, players), 1e-12)
+    credit = 0.5 * prior_games * played * (1.0 / total[i] + 1.0 / total[j])
+    return Games(i, j, score + 0.5 * credit, played + credit)
 
 
 def _solve(information: sparse.csc_matrix, gradient: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -159,13 +215,12 @@ def _information(
     i: npt.NDArray[np.int64],
     j: npt.NDArray[np.int64],
     games: npt.NDArray[np.float64],
-    prior_games: float,
 ) -> sparse.csc_matrix:
     n = len(theta)
     p = _sigmoid(theta[i] - theta[j])
     weight = games * p * (1.0 - p)
     own = _sigmoid(theta)
-    diagonal = np.bincount(i, weight, n) + np.bincount(j, weight, n) + prior_games * own * (1.0 - own)
+    diagonal = np.bincount(i, weight, n) + np.bincount(j, weight, n) + TETHER * own * (1.0 - own)
     every = np.arange(n)
     rows, columns = np.concatenate([every, i, j]), np.concatenate([every, j, i])
     return sparse.csc_matrix((np.concatenate([diagonal, -weight, -weight]), (rows, columns)), shape=(n, n))

@@ -23,10 +23,12 @@ def pairs(players: list[RatedPlayer], n: int = 5000) -> Counter[tuple[str, str]]
     )
 
 
-def test_a_third_of_the_games_is_against_anchors() -> None:
+def test_a_third_of_a_learners_games_is_against_anchors_and_of_the_others_if_they_are_near() -> None:
     counts = pairs([MAIN, NEAR, BOT])
-    against_bot = sum(n for (_, other), n in counts.items() if other == "bot")
-    assert 0.33 < against_bot / 5000 < 0.5
+    started = sum(n for (subject, _), n in counts.items() if subject == "main")
+    assert 0.33 < counts["main", "bot"] / started < 0.5
+    frozen = sum(n for (subject, _), n in counts.items() if subject == "near")
+    assert counts["near", "bot"] / frozen < 0.25
 
 
 def test_near_opponents_come_first_but_nobody_is_left_out() -> None:
@@ -75,4 +77,4 @@ def test_a_rating_that_moved_is_found_at_its_new_place() -> None:
     pool.put(RatedPlayer("far", 36, 1, False, False))
     pool.remove("near")
     pool.refresh()
-    assert pool.names == ["main", "far"]
+    assert [pool.name(k) for k in range(len(pool))] == ["main", "far"]
