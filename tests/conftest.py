@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import torch
 from league.bootstrap import Stores
 from league.config import RunConfig
 from league.db.session import Database
-from league.runtime.supervisor import Supervisor
+from tests.serial_league import play
 
 torch.set_num_threads(1)
 
@@ -62,11 +61,7 @@ def stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stores:
 @pytest.fixture
 def played_run(stores: Stores, small_config: Callable[..., RunConfig]) -> str:
     """The id of a small league that has been played to its end."""
-    run_id = stores.service().launch(small_config()).id
-    supervisor = Supervisor(stores.database_url, stores.checkpoint_url)
-    token = supervisor.wait_for_claim(run_id, threading.Event(), lambda _: None)
-    supervisor.supervise(run_id, token, threading.Event(), lambda _: None)
-    return run_id
+    return play(stores, small_config()).id
 
 
 @pytest.fixture

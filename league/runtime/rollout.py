@@ -58,8 +58,8 @@ class RolloutPlayer:
         )
         self._bot_seed = seed + 2 + worker
         self._versions: dict[str, tuple[int, int]] = {}
-        self._reported_moves = self._reported_games = 0
-        self._episodes_per_second = 0.0
+        self._reported_moves = 0
+        self._reported_episodes = (0, 0)
         self._last_report = time.monotonic()
         self._waited = 0.0
 
@@ -113,33 +113,33 @@ class RolloutPlayer:
         """Notes time in which no training game moved because a learner was behind."""
         self._waited += seconds
 
-    def report(self, ahead_seconds: float = 1.5) -> RolloutReport:
-        """Returns what was played since the last report and what could be played next.
-
-        Args:
-          ahead_seconds: for how long the queue shall last, twice the number of games at least.
-        """
+    def report(self) -> RolloutReport:
+        """Returns what was played since the last report and what could be played until the next but one."""
         now = time.monotonic()
         seconds = max(now - self._last_report, 1e-3)
         training, evaluation = self._training.counts, self._evaluation.counts
         moves = training.moves + evaluation.moves - self._reported_moves
-        games = training.episodes + evaluation.episodes - self._reported_games
+        episodes = training.episodes, evaluation.episodes
+        played, rated = (a - b for a, b in zip(episodes, self._reported_episodes, strict=True))
         self._reported_moves += moves
-        self._reported_games += games
-        self._episodes_per_second = 0.5 * self._episodes_per_second + 0.5 * games / seconds
-        ahead = max(2 * self._config.rollout.num_envs, int(self._episodes_per_second * ahead_seconds))
+        self._reported_episodes = episodes
         report = RolloutReport(
             results=self._training.take_results() + self._evaluation.take_results(),
             moves=moves,
-            games=games,
-            wanted_training=max(0, ahead - self._training.queued_episodes),
-            wanted_evaluation=max(0, 2 * self._config.evaluation.num_envs - self._evaluation.queued_episodes)
+            games=played + rated,
+            wanted_training=self._wanted(self._training, self._config.rollout.num_envs, played),
+            wanted_evaluation=self._wanted(self._evaluation, self._config.evaluation.num_envs, rated)
             if self._config.evaluation.share > 0
             else 0,
             waiting=min(1.0, self._waited / seconds),
         )
         self._last_report, self._waited = now, 0.0
         return report
+
+    @staticmethod
+    def _wanted(collector: Collector, num_envs: int, played: int) -> int:
+        """Twice what was played since the last report, so that games whose series is over find the next."""
+        return max(0, 2 * max(num_envs, played) - collector.queued_episodes)
 
     def _load(self, player: FrozenPlayer) -> Policy:
         if player.bot is not None:

@@ -35,7 +35,7 @@ def run_serial(
     _refresh(rollout, learning)
     owed = 0.0
     for exchange in itertools.count():
-        orders = coordinator.exchange_rollout("serial", rollout.report(ahead_seconds=0.0))
+        orders = coordinator.exchange_rollout("serial", rollout.report())
         stop = orders.stop or not on_exchange(coordinator.status())
         if stop or exchange % EXCHANGES_PER_SAVE == 0:
             _save(coordinator, rollout, learning)

@@ -20,7 +20,7 @@ def error_for(**changes: Any) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "configs").glob("*.yaml")), ids=lambda p: p.name)
+@pytest.mark.parametrize("path", sorted((ROOT / "configs").rglob("*.yaml")), ids=lambda p: p.name)
 def test_every_config_of_the_repository_is_right(path: Path) -> None:
     assert RunConfig.from_yaml(path).roster()
 

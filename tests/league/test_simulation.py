@@ -16,7 +16,7 @@ CONFIG = Path(__file__).parents[2] / "configs" / "simulation.yaml"
 
 @pytest.fixture(scope="module")
 def simulated() -> Simulation:
-    return simulate(RunConfig.from_yaml(CONFIG), players=400, series=20_000)
+    return simulate(RunConfig.from_yaml(CONFIG), players=400, series=40_000)
 
 
 def test_a_transitive_pools_order_is_recovered(simulated: Simulation) -> None:

@@ -12,30 +12,13 @@ from league.bootstrap import Stores
 from league.config import RunConfig
 from league.db.league_state import LeagueRepository
 from league.errors import RunBusyError
-from league.records import RunRecord
 from league.runtime.learning import LearnerPool
 from league.runtime.messages import RunStatus
 from league.runtime.supervisor import Supervisor
 from league.services import LeagueService, standing_as_json
+from tests.serial_league import play
 
 Make = Callable[..., RunConfig]
-
-
-def run(
-    stores: Stores, config: RunConfig, stop_at: int | None = None, resume: str | None = None
-) -> RunRecord:
-    """Runs a league, or goes on with one; `stop_at` interrupts it after that many moves."""
-    service, supervisor = stores.service(), Supervisor(stores.database_url, stores.checkpoint_url)
-    run_id = resume or service.launch(config).id
-    service.want(run_id, "running")
-    stop = threading.Event()
-
-    def watch(status: RunStatus) -> None:
-        if stop_at is not None and status.moves >= stop_at:
-            stop.set()
-
-    token = supervisor.wait_for_claim(run_id, stop, lambda _: None)
-    return supervisor.supervise(run_id, token, stop, watch)
 
 
 def rows(service: LeagueService, run_id: str) -> list[dict[str, Any]]:
@@ -43,7 +26,7 @@ def rows(service: LeagueService, run_id: str) -> list[dict[str, Any]]:
 
 
 def test_a_league_plays_learns_copies_resets_and_rates(stores: Stores, small_config: Make) -> None:
-    record = run(stores, small_config())
+    record = play(stores, small_config())
     service = stores.service()
     assert (record.state, record.stop_reason) == ("finished", "reached its stop rule")
     assert record.moves >= 120_000
@@ -65,9 +48,9 @@ def test_a_league_plays_learns_copies_resets_and_rates(stores: Stores, small_con
 
 
 def test_the_same_seed_gives_the_same_standings(stores: Stores, small_config: Make) -> None:
-    first = run(stores, small_config(stop={"moves": 60_000}))
-    second = run(stores, small_config(stop={"moves": 60_000}))
-    other = run(stores, small_config(stop={"moves": 60_000}, seed=1))
+    first = play(stores, small_config(stop={"moves": 60_000}))
+    second = play(stores, small_config(stop={"moves": 60_000}))
+    other = play(stores, small_config(stop={"moves": 60_000}, seed=1))
     service = stores.service()
     assert rows(service, first.id) == rows(service, second.id)
     assert rows(service, first.id) != rows(service, other.id)
@@ -75,7 +58,7 @@ def test_the_same_seed_gives_the_same_standings(stores: Stores, small_config: Ma
 
 def test_an_interrupted_league_goes_on_where_it_was(stores: Stores, small_config: Make) -> None:
     config = small_config()
-    paused = run(stores, config, stop_at=50_000)
+    paused = play(stores, config, stop_at=50_000)
     assert (paused.state, paused.stop_reason) == ("paused", "interrupted")
     service = stores.service()
     before = rows(service, paused.id)
@@ -134,7 +117,7 @@ def test_a_learner_that_diverges_goes_back_and_says_so(
         real(self, fragment)
 
     monkeypatch.setattr(LearnerPool, "learn", poisoned)
-    record = run(stores, small_config(stop={"moves": 60_000}))
+    record = play(stores, small_config(stop={"moves": 60_000}))
     events = [e for e in stores.service().events(record.id) if e.kind == "rolled_back"]
     assert len(events) == 1
     assert "nan" in events[0].data["reason"]
@@ -142,7 +125,7 @@ def test_a_learner_that_diverges_goes_back_and_says_so(
 
 
 def test_states_of_learners_do_not_pile_up(stores: Stores, small_config: Make, tmp_path: Any) -> None:
-    record = run(stores, small_config(stop={"moves": 60_000}))
+    record = play(stores, small_config(stop={"moves": 60_000}))
     league = LeagueRepository(stores.open_database(upgrade=False), record.id).load()
     pointed_at = {p.checkpoint for p in league.players} | {p.learner_state for p in league.players}
     pointed_at |= {p.initial_checkpoint for p in league.players}
