@@ -137,7 +137,7 @@ class Learner:
 
     def state(self) -> bytes:
         """Returns everything that goes on: weights, optimiser, counters, random state."""
-        tensors = {f"network/{k}": v for k, v in self._network.state_dict().items()}
+        tensors = {f"{weights.STATE_PREFIX}{k}": v for k, v in self._network.state_dict().items()}
         for index, slot in self._optimiser.state_dict()["state"].items():
             tensors |= {f"optimiser/{index}/{k}": v for k, v in slot.items()}
         tensors["rng"] = self._rng.get_state()
@@ -161,7 +161,7 @@ class Learner:
             if NetworkSpec.from_json(metadata["network"]) != self.spec:
                 raise WeightsError(f"a state of {metadata['network']}, the player's network is {self.spec}")
             counters: dict[str, int] = metadata["counters"]
-            network = {k.removeprefix("network/"): v for k, v in tensors.items() if k.startswith("network/")}
+            network = weights.of_network(tensors)
             slots: dict[int, dict[str, torch.Tensor]] = {}
             for key, tensor in tensors.items():
                 if key.startswith("optimiser/"):

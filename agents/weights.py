@@ -16,6 +16,8 @@ from agents.errors import WeightsError
 from agents.networks import NetworkSpec
 
 _KEY = "league"
+# Where a learner's state keeps the network's weights.
+STATE_PREFIX = "network/"
 
 
 def dump(tensors: dict[str, torch.Tensor], metadata: dict[str, Any]) -> bytes:
@@ -46,7 +48,7 @@ def dump_network(network: nn.Module, spec: NetworkSpec) -> bytes:
 
 
 def load_network(data: bytes) -> tuple[nn.Module, NetworkSpec]:
-    """Builds the network that a checkpoint holds.
+    """Builds the network that a checkpoint, or a learner's state, holds.
 
     Raises:
       WeightsError: the tensors do not fit the spec beside them.
@@ -55,7 +57,12 @@ def load_network(data: bytes) -> tuple[nn.Module, NetworkSpec]:
     try:
         spec = NetworkSpec.from_json(metadata["network"])
         network = networks.build(spec, seed=0)
-        network.load_state_dict(tensors)
+        network.load_state_dict(of_network(tensors) or tensors)
     except (KeyError, TypeError, RuntimeError) as error:
         raise WeightsError(f"a checkpoint whose weights and network differ: {error}") from error
     return network, spec
+
+
+def of_network(state: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Returns the network's weights out of a learner's state; none out of anything else."""
+    return {k.removeprefix(STATE_PREFIX): t for k, t in state.items() if k.startswith(STATE_PREFIX)}

@@ -45,7 +45,7 @@ class Analysis:
     """A pool, as of one moment.
 
     Attributes:
-      players: best first, by Bradley-Terry.
+      players: best first, by Bradley-Terry. unplaced: those who have hardly played.
       anchor: whose rating is 0.
       transitivity: share of the payoff that a rating explains, in [0, 1].
       diversity: effective diversity of the equilibrium.
@@ -59,6 +59,7 @@ class Analysis:
     run: str
     anchor: str | None
     players: tuple[PlayerAnalysis, ...]
+    unplaced: tuple[str, ...]
     transitivity: float
     diversity: float
     exploitability: float | None
@@ -86,7 +87,8 @@ def analyse(
     anchor = "random" if "random" in anchors else next(iter(anchors), None)
     moving = {p.name for p in snapshot.players if p.state == "learning"}
     ranked = rank(payoff, names, anchor, moving)
-    names, table, mixture = list(ranked.names), ranked.table, ranked.nash
+    table, mixture = ranked.table, ranked.nash
+    names, unplaced = list(ranked.names[: len(table)]), ranked.names[len(table) :]
     layers = meta_game.nash_clusters(table) if names else []
     layer = {names[k]: depth for depth, members in enumerate(layers) for k in members}
     cycles = meta_game.cycles(table) if names else []
@@ -109,6 +111,7 @@ def analyse(
         run=snapshot.run.id,
         anchor=anchor,
         players=players,
+        unplaced=unplaced,
         transitivity=meta_game.transitivity(table) if names else 1.0,
         diversity=meta_game.effective_diversity(table, mixture),
         exploitability=meta_game.exploitability(table, np.eye(len(names))[mains[0]]) if mains else None,

@@ -6,33 +6,31 @@ Exit codes: 0 done, 1 a run failed, 2 wrong input or a store or port that cannot
 from __future__ import annotations
 
 import json
-import os
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.live import Live
 from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
+from league import printing
 from league.bootstrap import Stores
 from league.errors import USER_ERRORS, LeagueError, RuntimeFailedError
-from league.records import RunRecord
-from league.services import LeagueService, Standing, run_as_json, standing_as_json
+from league.printing import err, out
+from league.services import LeagueService, run_as_json, standing_as_json
 
 if TYPE_CHECKING:
-    from league.analysis import Analysis
     from league.runtime.messages import RunStatus
-    from league.simulation import Simulation
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -51,17 +49,13 @@ Host = Annotated[str, typer.Option(help="Address to listen on; loopback only.")]
 Port = Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")]
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, the beginning of one, or latest.")]
 
-# Where nobody says how wide the page is, a log or a pipe, nothing is cut off.
-WIDTH = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 160
-NARROW = 125
 
-out, err = Console(width=WIDTH), Console(stderr=True)
-ROLE_STYLES = {
-    "main": "bold green",
-    "main_exploiter": "magenta",
-    "league_exploiter": "cyan",
-    "anchor": "yellow",
-}
+class Form(StrEnum):
+    """A tournament's form."""
+
+    round_robin = "round-robin"
+    swiss = "swiss"
+    gauntlet = "gauntlet"
 
 
 @app.command()
@@ -109,7 +103,7 @@ def run(
             except RuntimeFailedError as error:
                 err.print(f"[red]error:[/] {error}")
                 raise typer.Exit(1) from error
-    _print_standings(service, final)
+    printing.print_standings(service, final)
     if final.state == "paused":
         out.print(f"Interrupted. Go on with: [bold]league run --resume {final.id}[/]")
         raise typer.Exit(130)
@@ -164,7 +158,7 @@ def standings(run: RunName, home: Home = None, as_json: Json = False) -> None:
     if as_json:
         print(json.dumps([standing_as_json(row) for row in service.standings(record.id)]))
     else:
-        _print_standings(service, record)
+        printing.print_standings(service, record)
 
 
 @app.command()
@@ -182,7 +176,7 @@ def analyse(
     if as_json:
         print(analysis.to_json())
     else:
-        _print_analysis(analysis)
+        printing.print_analysis(analysis)
     if plots is not None:
         from league.analysis import write_plots
 
@@ -191,6 +185,71 @@ def analyse(
         except OSError as error:
             raise LeagueError(f"plots in {plots}: {error.strerror}") from error
         err.print("written: " + ", ".join(str(path) for path in written))
+
+
+@app.command()
+def match(
+    run: RunName,
+    players: Annotated[
+        list[str] | None,
+        typer.Argument(help="Members of the run, or bots such as mcts:100; by default the best, see --top."),
+    ] = None,
+    form: Annotated[
+        Form, typer.Option("--format", help="gauntlet: each player against each --against.")
+    ] = Form.round_robin,
+    against: Annotated[
+        list[str] | None, typer.Option(help="Opponent in a gauntlet, once for each; default: the anchors.")
+    ] = None,
+    top: Annotated[int, typer.Option(min=1, help="How many of the best play if none are named.")] = 6,
+    rounds: Annotated[
+        int | None, typer.Option(min=1, help="Of a Swiss; default: log2 of players + 1.")
+    ] = None,
+    precision: Annotated[
+        float, typer.Option(help="A pair stops when its score's interval is ± this or less.")
+    ] = 0.05,
+    confidence: Annotated[float, typer.Option(help="Of the interval, looked at after every game.")] = 0.95,
+    decide: Annotated[
+        bool, typer.Option("--decide", help="A pair also stops when it is known who is better.")
+    ] = False,
+    max_games: Annotated[int, typer.Option(min=2, help="Of a pair in any case.")] = 4000,
+    greedy: Annotated[bool, typer.Option("--greedy", help="Networks play their best action always.")] = False,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    home: Home = None,
+    as_json: Json = False,
+) -> None:
+    """Plays a run's players against each other; results are kept apart from the run's own."""
+    stores = Stores.from_environment(home)
+    service = stores.service()
+    record = service.resolve(run)
+    from league.checkpoints import CheckpointStore
+    from league.tournaments import TournamentRules
+    from matchmaking.sequential import StopRule
+
+    chosen = tuple(players or [row.player for row in service.standings(record.id)[:top]])
+    anchors = tuple(against or record.config.get("anchors", ("random",)))
+    rules = TournamentRules(
+        form.value,
+        chosen,
+        anchors if form is Form.gauntlet else (),
+        rounds or min(len(chosen).bit_length() + 1, max(1, len(chosen) - 1)),
+        greedy,
+        seed,
+        StopRule(precision, confidence, min(32, max_games), max_games, decide),
+    )
+    with _stop_on_signals() as stop, Progress(console=err, transient=True) as bar:
+        task = bar.add_task("playing", total=None)
+
+        def keep_on(games: int) -> bool:
+            bar.update(task, completed=games, description=f"{games:,} games")
+            return not stop.is_set()
+
+        results = service.tournament(record.id, CheckpointStore(stores.checkpoint_url), rules, keep_on)
+    if as_json:
+        print(json.dumps(results.to_json()))
+    else:
+        printing.print_tournament(results)
+    if not results.complete:
+        raise typer.Exit(130)
 
 
 @app.command()
@@ -224,7 +283,7 @@ def simulate(
     if as_json:
         print(json.dumps(asdict(found)))
     else:
-        _print_simulation(found)
+        printing.print_simulation(found)
 
 
 @app.command()
@@ -315,128 +374,13 @@ def _progress() -> Iterator[Any]:
     """Yields a function that shows a run's status: a live line on a terminal, a line every 10 s elsewhere."""
     if out.is_terminal:
         with Live(console=out, refresh_per_second=4, transient=True) as live:
-            yield lambda status: live.update(Text(_status_line(status)))
+            yield lambda status: live.update(Text(printing.status_line(status)))
         return
     last = [0.0]
 
     def show(status: RunStatus) -> None:
         if time.monotonic() - last[0] >= 10.0:
             last[0] = time.monotonic()
-            print(_status_line(status), flush=True)
+            print(printing.status_line(status), flush=True)
 
     yield show
-
-
-def _status_line(s: RunStatus) -> str:
-    left = ""
-    if s.progress > 0.01:
-        seconds = s.play_seconds / s.progress - s.play_seconds
-        left = f" · {int(seconds // 60)}:{int(seconds % 60):02d} left"
-    return (
-        f"{s.progress:4.0%} · {s.moves_per_second:,.0f} moves/s"
-        f" · {s.learner_steps_per_second:,.0f} learner steps/s · lag {s.policy_lag:.0f} updates"
-        f" · {s.games:,} games · {s.snapshots} snapshots{left}"
-    )
-
-
-def _print_standings(service: LeagueService, run: RunRecord) -> None:
-    rate = run.moves / run.play_seconds if run.play_seconds else 0.0
-    out.print(
-        f"[bold]{run.name}[/] ({run.id}) · {run.state} · {run.play_seconds:.0f} s of play · "
-        f"{run.moves:,} moves, {rate:,.0f} a second · {run.games:,} games"
-    )
-    rows = service.standings(run.id)
-    columns = _columns()
-    if out.width < NARROW:
-        for name in ("state", "parent", "games", "role", "Nash", "α-rank"):
-            del columns[name]
-    table = Table(box=None)
-    for name in columns:
-        left = name in ("player", "role", "state", "parent")
-        table.add_column(name, justify="left" if left else "right", no_wrap=True)
-    for row in rows:
-        table.add_row(*(show(row) for show in columns.values()), style=ROLE_STYLES.get(row.role, ""))
-    out.print(table)
-
-
-def _print_analysis(analysis: Analysis) -> None:
-    table = Table(box=None)
-    for name in ("player", "role", "Bradley-Terry", "95%", "Nash share", "vs Nash", "α-rank", "layer"):
-        table.add_column(name, justify="left" if name in ("player", "role") else "right", no_wrap=True)
-    for p in analysis.players:
-        low, high = p.interval
-        table.add_row(
-            p.player,
-            p.role,
-            f"{p.bradley_terry:.0f}",
-            f"{low:.0f} … {high:.0f}",
-            f"{p.nash_share:.1%}",
-            f"{p.nash_rating:+.2f}",
-            f"{p.alpha_rank:.1%}",
-            str(p.cluster),
-            style=ROLE_STYLES.get(p.role, ""),
-        )
-    out.print(table)
-    _print_branches(analysis)
-    out.print(f"Bradley-Terry in Elo points above {analysis.anchor or 'the mean'}")
-    out.print(f"transitivity {analysis.transitivity:.1%} · effective diversity {analysis.diversity:.3f}")
-    if analysis.exploitability is not None:
-        out.print(f"the pool's best answer to the best main gains {analysis.exploitability:.2f} (in [0, 2])")
-    if analysis.unmet > 0:
-        out.print(f"{analysis.unmet:.0%} of the pairs have not met; Bradley-Terry stands in for them")
-    for a, b, c in analysis.cycles:
-        out.print(f"cycle: {a} beats {b} beats {c} beats {a}")
-    for system in analysis.calibration:
-        out.print(f"{system.system}: Brier score {system.brier:.4f} over {system.games:,} games")
-
-
-def _print_simulation(s: Simulation) -> None:
-    table = Table(box=None, show_header=False)
-    for name, shown in (
-        ("players", f"{s.players:,}, {s.snapshots:,} of them snapshots taken, {s.resets:,} with a reset"),
-        ("series", f"{s.series:,}"),
-        ("matches drawn", f"{s.decisions_per_second:,.0f} a second"),
-        ("results taken in", f"{s.records_per_second:,.0f} a second"),
-        ("longest exchange", f"{s.longest_exchange * 1000:.0f} ms"),
-        ("peak memory", f"{s.peak_memory / 2**20:,.0f} MiB"),
-        ("rated games", f"{s.rated_games:,.0f} a frozen player (median)"),
-        ("order against truth", ", ".join(f"{k} τ = {v:.3f}" for k, v in s.kendall_tau.items())),
-        ("Bradley-Terry error", f"{s.error:.0f} Elo points"),
-        ("coverage", f"{s.met:.2%} of the pairs have met; {s.never_met:,} players have met nobody"),
-        ("by branch", ", ".join(f"{k} {v / sum(s.branches.values()):.1%}" for k, v in s.branches.items())),
-        ("planted cycle", " beats ".join((*s.planted, *s.planted[:1]))),
-    ):
-        table.add_row(name, shown)
-    for cycle in s.cycles:
-        table.add_row("cycle found", " beats ".join((*cycle, cycle[0])))
-    out.print(table)
-
-
-def _print_branches(analysis: Analysis) -> None:
-    table = Table("player", "met for", "branch", box=None)
-    for name in ("series", "games", "score"):
-        table.add_column(name, justify="right")
-    for b in analysis.branches:
-        if b.purpose == "training":
-            table.add_row(b.player, b.purpose, b.branch, f"{b.series:,}", f"{b.games:,}", f"{b.score:.1%}")
-    if table.row_count:
-        out.print(table)
-
-
-def _columns() -> dict[str, Callable[[Standing], str]]:
-    return {
-        "rank": lambda r: str(r.rank),
-        "player": lambda r: r.player,
-        "role": lambda r: r.role,
-        "state": lambda r: r.state,
-        "μ ± σ": lambda r: f"{r.trueskill_mu:.1f} ± {r.trueskill_sigma:.1f}",
-        "μ − 3σ": lambda r: f"{r.conservative:.1f}",
-        "Elo": lambda r: f"{r.elo:.0f}",
-        "Bradley-Terry": lambda r: "" if r.bradley_terry is None else f"{r.bradley_terry:.0f}",
-        "Nash": lambda r: "" if r.nash is None else f"{r.nash:.1%}",
-        "α-rank": lambda r: "" if r.alpha_rank is None else f"{r.alpha_rank:.1%}",
-        "games": lambda r: f"{r.games:,}",
-        "win rate": lambda r: f"{r.win_rate:.1%}",
-        "step": lambda r: f"{r.steps:,}",
-        "parent": lambda r: r.parent or "",
-    }

@@ -19,7 +19,8 @@ from envs.errors import GameError
 from envs.spec import GameSpec
 from league.config_errors import explain_all, nearest
 from league.errors import ConfigError
-from league.opponents import OpponentConfig
+from league.opponents import OpponentConfig, never_met
+from matchmaking.errors import MatchmakingError
 from matchmaking.evaluation import EvaluationRule
 from matchmaking.pfsp import WEIGHTINGS
 from matchmaking.population import PopulationRule
@@ -174,6 +175,10 @@ class PlayerConfig(Section):
             if key == "pfsp_weighting" and value not in WEIGHTINGS:
                 hint = nearest(str(value), WEIGHTINGS)
                 raise ValueError(f"matching.{key}: {value!r}{hint}; allowed: {', '.join(WEIGHTINGS)}")
+        try:
+            self.rule()
+        except MatchmakingError as error:
+            raise ValueError(f"matching: {error}") from error
         return self
 
     def rule(self) -> RoleRule:
@@ -269,6 +274,12 @@ class RunConfig(Section):
             )
         if self.topology == "sync" and self.stop.minutes is not None:
             raise ValueError("stop.minutes: a clock is not reproducible; with topology: sync stop by moves")
+        learners = self.roster()
+        for name, entry in learners.items():
+            all_roles = {n: e.role for n, e in learners.items()}
+            problem = never_met(entry.opponents or (), entry.targets, name, all_roles, self.anchors)
+            if problem:
+                raise ValueError(f"players: {name}: {problem}")
         duplicates = {a for a in self.anchors if self.anchors.count(a) > 1}
         if duplicates:
             raise ValueError(f"anchors: {', '.join(sorted(duplicates))} is there more than once")

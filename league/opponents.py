@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import entry_points
 
@@ -67,14 +67,60 @@ class OpponentConfig(BaseModel):
             hint = nearest(self.sampler, factories)
             raise ValueError(f"sampler: {self.sampler!r}{hint}; allowed: {', '.join(factories)}")
         factory, options = factories[self.sampler], dict(self.model_extra or {})
-        allowed = [n for n in inspect.signature(factory).parameters if not n.startswith("_")]
+        parameters = inspect.signature(factory).parameters
+        allowed = [n for n in parameters if not n.startswith("_")]
         for key in options:
             if key not in allowed:
                 takes = f"{self.sampler} takes {', '.join(allowed) or 'no options'}"
                 raise ValueError(f"unknown key {key!r}{nearest(key, allowed)}; {takes}")
+        missing = [
+            n for n in allowed if parameters[n].default is inspect.Parameter.empty and n not in options
+        ]
+        if missing:
+            raise ValueError(f"sampler {self.sampler}: needs {', '.join(missing)}")
         if isinstance(options.get("players"), list):
             options["players"] = tuple(options["players"])
         try:
             return factory(**options)
         except (MatchmakingError, TypeError) as error:
             raise ValueError(f"sampler {self.sampler}: {error}") from error
+
+
+def never_met(
+    opponents: Sequence[OpponentConfig],
+    targets: str | None,
+    me: str,
+    roles: Mapping[str, str],
+    anchors: Sequence[str],
+) -> str | None:
+    """Returns what is wrong with opponents that can never be there, None when all can.
+
+    Args:
+      me: the learning player who asks for them. roles: of every learning player, by name.
+    """
+    for opponent in opponents:
+        sampler = opponent.build()
+        if isinstance(sampler, Fixed):
+            for name in sampler.players:
+                parent, _, number = name.rpartition(".v")
+                if name in roles or name in anchors or (parent in roles and number.isdecimal()):
+                    continue
+                known = [*roles, *anchors, *(f"{learner}.v1" for learner in roles)]
+                return (
+                    f"sampler fixed: nobody will be called {name!r}{nearest(name, known)}; there are "
+                    f"{', '.join((*roles, *anchors))} and snapshots such as {next(iter(roles))}.v1"
+                )
+        problem = _never_filled(getattr(sampler, "pool", None), me, roles)
+        if problem:
+            return f"sampler {opponent.sampler}: {problem}"
+    problem = _never_filled(targets, me, roles)
+    return f"targets: {problem}" if problem else None
+
+
+def _never_filled(pool: str | None, me: str, roles: Mapping[str, str]) -> str | None:
+    for name, role in (("mains", "main"), ("exploiters", "main_exploiter")):
+        if pool == name and role not in roles.values():
+            return f"pool {name} will always be empty; add a player with role: {role}"
+    if pool == "learners" and set(roles) == {me}:
+        return "pool learners will always be empty; add another player"
+    return None

@@ -179,3 +179,13 @@ class Changes:
     steps: dict[str, int]
     events: list[EventRecord]
     metrics: dict[str, Any] | None
+
+
+@dataclass(frozen=True)
+class TournamentRecord:
+    """A tournament that has been played: its rules and what came of it, as JSON."""
+
+    id: int
+    at: float
+    rules: dict[str, Any]
+    results: dict[str, Any]

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from league.db.league_state import LeagueRepository
 from league.db.runs import RunRepository
 from league.db.session import Database
 from league.db.views import LeagueViews
 from league.errors import NotFoundError
-from league.records import EventRecord, RunRecord, Snapshot
+from league.records import EventRecord, RunRecord, Snapshot, TournamentRecord
 from matchmaking.ratings.base import Rating
 
 if TYPE_CHECKING:  # it brings torch along, which those who only read need not wait for
     from league.analysis import Analysis
+    from league.checkpoints import CheckpointStore
     from league.config import RunConfig
+    from league.tournaments import TournamentResults, TournamentRules
+
+
+# A Bradley-Terry rating with a larger standard error, in Elo points, is nobody's: no games stand behind it.
+UNPLACED = 1000.0
 
 
 @dataclass(frozen=True)
@@ -22,7 +30,8 @@ class Standing:
     """One row of the standings, ranked by TrueSkill's conservative μ − 3σ.
 
     OpenSkill is its μ − 3σ; Bradley-Terry is Elo points above the anchor with the standard error; Nash and
-    α-Rank are shares of the pool's equilibrium. They are None until the pool has been surveyed.
+    α-Rank are shares of the pool's equilibrium. They are None until the pool has been surveyed and
+    the player has played.
     """
 
     rank: int
@@ -149,6 +158,34 @@ class LeagueService:
         views = self._views
         return analyse(views.snapshot(run_id), views.rating_series(run_id), views.branches(run_id))
 
+    def tournament(
+        self,
+        run_id: str,
+        store: CheckpointStore,
+        rules: TournamentRules,
+        keep_on: Callable[[int], bool] = lambda _: True,
+    ) -> TournamentResults:
+        """Plays a tournament between a run's players, here and now, and keeps what came of it.
+
+        Args:
+          keep_on: asked at every move, told how many games have been played; False breaks off, and what has
+            been played until then is kept.
+
+        Raises:
+          NotFoundError: no such run or player. MatchmakingError: the rules do not fit the players.
+        """
+        from league.tournaments import play
+
+        results = play(self._views.snapshot(run_id), store, rules, keep_on=keep_on)
+        if results.games:
+            LeagueRepository(self._database, run_id).add_tournament(asdict(rules), results.to_json())
+        return results
+
+    def tournaments(self, run_id: str) -> list[TournamentRecord]:
+        """Returns the newest tournaments, newest first. Raises: NotFoundError."""
+        self._runs.get(run_id)
+        return self._views.tournaments(run_id)
+
     def require_ready(self) -> None:
         """Raises: DatabaseError: the database cannot be read or is not at this program's schema."""
         self._database.require_current()
@@ -185,6 +222,9 @@ def _standings(snapshot: Snapshot) -> list[Standing]:
     ranked = sorted(snapshot.players, key=lambda p: (-conservative(trueskill, p.name), p.name))
     for rank, player in enumerate(ranked, start=1):
         rating, record = trueskill.get(player.name, unrated), payoff.total(player.name)
+        fitted = bradley_terry.get(player.name)
+        if fitted is not None and fitted.sigma > UNPLACED:
+            fitted = None
         rows.append(
             Standing(
                 rank=rank,
@@ -196,10 +236,8 @@ def _standings(snapshot: Snapshot) -> list[Standing]:
                 conservative=conservative(trueskill, player.name),
                 elo=elo.get(player.name, unrated).mu,
                 openskill=conservative(openskill, player.name),
-                bradley_terry=bradley_terry[player.name].mu if player.name in bradley_terry else None,
-                bradley_terry_error=bradley_terry[player.name].sigma
-                if player.name in bradley_terry
-                else None,
+                bradley_terry=fitted.mu if fitted else None,
+                bradley_terry_error=fitted.sigma if fitted else None,
                 nash=nash[player.name].mu if player.name in nash else None,
                 alpha_rank=alpha_rank[player.name].mu if player.name in alpha_rank else None,
                 games=int(record.games),

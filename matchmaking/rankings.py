@@ -11,14 +11,17 @@ import numpy.typing as npt
 from matchmaking import meta_game
 from matchmaking.payoff import PayoffMatrix
 from matchmaking.ratings import bradley_terry
-from matchmaking.ratings.bradley_terry import ELO_PER_NAT, FittedRating
+from matchmaking.ratings.bradley_terry import ELO_PER_NAT, FittedRating, Games
 
 Array = npt.NDArray[np.float64]
+# Whoever has played fewer games that count is listed last and takes no part in the pool's own game: with its
+# pairs all predicted, a newcomer would share in an equilibrium it has done nothing for.
+PLACED_GAMES = 30.0
 
 
 @dataclass(frozen=True)
 class Rankings:
-    """A pool, best first by Bradley-Terry.
+    """A pool, best first by Bradley-Terry, those who have hardly played after all others.
 
     Attributes:
       names: [N]. ratings: by place, [N].
@@ -51,21 +54,34 @@ def rank(
       anchor: whose rating is 0; without one the mean is.
       moving: who is learning. Their games were played by weaker selves, so they place themselves among the
         others and the others not at all.
-      meta_limit: the equilibrium and α-Rank are of the best so many players; of all by default.
+      meta_limit: the equilibrium and α-Rank are of the best so many players; by default of all who have
+        played `PLACED_GAMES` that count.
     """
     if not names:
         nothing = np.zeros(0)
         return Rankings((), (), np.zeros((0, 0)), 0.0, nothing, nothing, nothing)
     place = None if anchor is None else (list(names).index(anchor), 0.0)
     moves = np.array([name in moving for name in names])
-    elo, errors = bradley_terry.fit_arrays(payoff.scores(names), len(names), anchor=place, moves=moves)
-    order = np.argsort(-elo, kind="stable")
+    games = payoff.scores(names)
+    elo, errors = bradley_terry.fit_arrays(games, len(names), anchor=place, moves=moves)
+    placed = _counting(games, moves) >= PLACED_GAMES
+    order = np.lexsort((-elo, ~placed))
     ranked = tuple(names[k] for k in order.tolist())
     ratings = tuple(FittedRating(float(elo[k]), float(errors[k])) for k in order.tolist())
-    best = ranked[:meta_limit]
+    best = ranked[: int(placed.sum())][:meta_limit]
+    if not best:
+        return Rankings(ranked, ratings, np.zeros((0, 0)), 0.0, np.zeros(0), np.zeros(0), np.zeros(0))
     table, unmet = _completed(payoff.table(best), elo[order][: len(best)])
     nash, against = meta_game.nash_average(table)
     return Rankings(ranked, ratings, table, unmet, nash, against, meta_game.alpha_rank(table))
+
+
+def _counting(games: Games, moves: npt.NDArray[np.bool_]) -> Array:
+    """Returns how many games place each player: a frozen one's against frozen ones, a learning one's all."""
+    n = len(moves)
+    of_i = np.where(moves[games.i] | ~moves[games.j], games.played, 0.0)
+    of_j = np.where(moves[games.j] | ~moves[games.i], games.played, 0.0)
+    return np.asarray(np.bincount(games.i, of_i, n) + np.bincount(games.j, of_j, n), np.float64)
 
 
 def _completed(table: Array, ratings: Array) -> tuple[Array, float]:

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from matchmaking import pfsp
-from matchmaking.errors import RosterError
+from matchmaking.errors import MatchmakingError, RosterError
 from matchmaking.payoff import PayoffMatrix, Pool
 from matchmaking.records import Match
 from matchmaking.roster import Context, Roster
@@ -71,6 +71,14 @@ class Main:
     exploited_below: float = 0.3
     forgotten_below: float = 0.7
     too_strong_below: float = 0.3
+
+    def __post_init__(self) -> None:
+        """Raises: MatchmakingError: the shares add up to more than all of the matches."""
+        if self.pfsp_share + self.verification_share > 1.0 + 1e-9:
+            raise MatchmakingError(
+                f"pfsp_share {self.pfsp_share} and verification_share {self.verification_share} "
+                "add up to more than 1; lower one"
+            )
 
     def match(self, context: Context) -> Match:
         me, roster, payoff = context.me, context.roster, context.payoff

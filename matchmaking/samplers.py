@@ -199,6 +199,10 @@ class Fixed:
 
     players: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        if not self.players or isinstance(self.players, str):
+            raise MatchmakingError(f"players is a list of names, one at least; got {self.players!r}")
+
     def candidates(self, context: Context) -> Candidates:
         present = set(context.roster.pool("everyone", context.me))
         return _uniform([name for name in self.players if name in present])

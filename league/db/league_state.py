@@ -18,6 +18,7 @@ from league.db.models import (
     RatingHistoryRow,
     RatingRow,
     SeriesTable,
+    TournamentRow,
 )
 from league.db.runs import fence, find_run, run_record
 from league.db.session import Database
@@ -115,6 +116,17 @@ class LeagueRepository:
                     data=event.data,
                 )
             )
+
+    def add_tournament(self, rules: dict[str, Any], results: dict[str, Any]) -> int:
+        """Keeps a tournament that has been played; returns its id."""
+        with self._database.write() as session:
+            find_run(session, self._run_id)
+            row = TournamentRow(
+                run_id=self._run_id, at=self._database.now(session), rules=rules, results=results
+            )
+            session.add(row)
+            session.flush()
+            return row.id
 
     def _upsert(
         self,

@@ -7,9 +7,9 @@ from typing import Any
 from sqlalchemy import func, select
 
 from league.db.league_state import LeagueRepository, series_row
-from league.db.models import EventRow, MetricsRow, RatingHistoryRow, SeriesTable
+from league.db.models import EventRow, MetricsRow, RatingHistoryRow, SeriesTable, TournamentRow
 from league.db.session import Database
-from league.records import BranchCount, EventRecord, SeriesRow, Snapshot
+from league.records import BranchCount, EventRecord, SeriesRow, Snapshot, TournamentRecord
 
 
 class LeagueViews:
@@ -86,6 +86,13 @@ class LeagueViews:
                 BranchCount(player, purpose, branch, n, int(w + d + x), (w + d / 2) / max(w + d + x, 1))
                 for player, purpose, branch, n, w, d, x in rows
             ]
+
+    def tournaments(self, run_id: str, limit: int = 100) -> list[TournamentRecord]:
+        """Returns the newest tournaments, newest first."""
+        with self._database.read() as session:
+            t = TournamentRow
+            rows = session.scalars(select(t).where(t.run_id == run_id).order_by(t.id.desc()).limit(limit))
+            return [TournamentRecord(r.id, r.at, r.rules, r.results) for r in rows]
 
     def metrics(self, run_id: str, points: int = 400) -> list[dict[str, Any]]:
         """Returns metric rows with their play seconds, oldest first, thinned to about `points`."""

@@ -10,8 +10,6 @@ import time
 import torch
 
 import envs
-from agents import weights
-from agents.bots import make_bot
 from agents.collector import Collector, warm_up
 from agents.fragment import Fragment
 from agents.networks import build
@@ -19,6 +17,7 @@ from agents.policy import NetworkPolicy, Policy
 from agents.processor import resolve_precision
 from league.checkpoints import CheckpointStore
 from league.config import RunConfig
+from league.players import load_policy
 from league.runtime.messages import FrozenPlayer, RolloutOrders, RolloutReport, WeightsUpdate
 
 # Policies of frozen players kept in memory, in use or not.
@@ -142,8 +141,11 @@ class RolloutPlayer:
         return max(0, 2 * max(num_envs, played) - collector.queued_episodes)
 
     def _load(self, player: FrozenPlayer) -> Policy:
-        if player.bot is not None:
-            return make_bot(player.bot, self._spec, self._bot_seed)
-        assert player.checkpoint is not None  # noqa: S101  a frozen player has one or the other
-        network, _ = weights.load_network(self._store.get(player.checkpoint))
-        return NetworkPolicy(network, self._dtype)
+        return load_policy(
+            self._store,
+            self._spec,
+            bot=player.bot,
+            checkpoint=player.checkpoint,
+            seed=self._bot_seed,
+            dtype=self._dtype,
+        )

@@ -57,6 +57,20 @@ def test_a_planted_cycle_is_found_and_named() -> None:
     assert analysis.unmet == 0.0
 
 
+def test_whoever_has_hardly_played_takes_no_part_in_the_equilibrium() -> None:
+    league = planted()
+    newcomer = PlayerRecord("newcomer", "historical", "frozen")
+    pairs = [*league.pairs, pair("newcomer", "paper", 10, games=10)]
+    analysis = analyse(Snapshot(RUN, [*league.players, newcomer], pairs, {}), [])
+    assert analysis.unplaced == ("newcomer",)
+    assert "newcomer" not in {p.player for p in analysis.players}
+    assert [set(c) for c in analysis.cycles] == [{"paper", "rock", "scissors"}]
+    enough = [*league.pairs, pair("newcomer", "paper", 40, games=40)]
+    placed = analyse(Snapshot(RUN, [*league.players, newcomer], enough, {}), [])
+    assert placed.unplaced == ()
+    assert {p.player for p in placed.players} >= {"newcomer"}
+
+
 def test_an_empty_league_has_nothing_to_say() -> None:
     analysis = analyse(Snapshot(RUN, [], [], {}), [])
     assert analysis.players == ()

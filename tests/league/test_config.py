@@ -91,6 +91,40 @@ def test_every_config_of_the_repository_is_right(path: Path) -> None:
             {"players": [{"role": "main", "targets": "mains"}]},
             "targets and reset_probability go with opponents",
         ),
+        (
+            {"players": [{"role": "main", "matching": {"pfsp_share": 0.9, "verification_share": 0.2}}]},
+            "matching: pfsp_share 0.9 and verification_share 0.2 add up to more than 1",
+        ),
+        (
+            {"players": [{"role": "main", "opponents": [{"sampler": "self_play", "weight": 0}]}]},
+            "players[0].opponents[0].weight: 0: input should be greater than 0",
+        ),
+        ({"players": [{"role": "main", "opponents": []}]}, "players[0].opponents: "),
+        (
+            {"players": [{"role": "main", "opponents": [{"sampler": "fixed", "players": []}]}]},
+            "sampler fixed: players is a list of names, one at least; got ()",
+        ),
+        (
+            {"players": [{"role": "main", "opponents": [{"sampler": "fixed"}]}]},
+            "sampler fixed: needs players",
+        ),
+        (
+            {"players": [{"role": "main", "opponents": [{"sampler": "fixed", "players": ["mian.0"]}]}]},
+            "players: main.0: sampler fixed: nobody will be called 'mian.0', did you mean main.0?; there are "
+            "main.0, random and snapshots such as main.0.v1",
+        ),
+        (
+            {"players": [{"role": "main", "opponents": [{"sampler": "pfsp", "pool": "exploiters"}]}]},
+            "main.0: sampler pfsp: pool exploiters will always be empty; add a player with role: main_ex",
+        ),
+        (
+            {"players": [{"role": "main", "opponents": [{"sampler": "uniform", "pool": "learners"}]}]},
+            "main.0: sampler uniform: pool learners will always be empty; add another player",
+        ),
+        (
+            {"players": [{"role": "main", "opponents": [{"sampler": "self_play"}], "targets": "exploiters"}]},
+            "main.0: targets: pool exploiters will always be empty",
+        ),
         ({"topology": "sync"}, "stop.minutes: a clock is not reproducible"),
         (
             {"topology": "sync", "stop": {"moves": 5}, "rollout": {"workers": 2}},

@@ -101,7 +101,7 @@ def test_pfsp_meets_the_hardest_most() -> None:
     payoff = PayoffMatrix()
     payoff.record("main.0", "main.0.v1", 9, 0, 1)
     payoff.record("main.0", "main.0.v2", 5, 0, 5)
-    counts = draws(Main(1, 2, pfsp_share=1.0), "main.0", roster, payoff)
+    counts = draws(Main(1, 2, pfsp_share=1.0, verification_share=0.0), "main.0", roster, payoff)
     assert counts[Match("main.0", "main.0.v1", "pfsp")] / 100_000 == pytest.approx(0.01 / 0.26, abs=0.003)
 
 

@@ -1,0 +1,101 @@
+"""Games that nobody learns from, as many as somebody wants to see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import envs
+from agents.bots import RandomBot
+from agents.collector import Collector
+from agents.policy import Policy
+from agents.seating import Series
+from matchmaking.payoff import PairRecord, PayoffMatrix
+
+# Games of one series, and series of a pair under way at once: what is played beyond the last one needed.
+EPISODES = 64
+AHEAD = 2
+MOST_GAMES_AT_ONCE = 2048
+# Plays in games for which no series is left until those under way are over; chosen for costing nothing.
+FILLER = "filler"
+
+
+class Arena:
+    """Plays pairs against each other in one batch of games.
+
+    Attributes:
+      games: played so far.
+    """
+
+    def __init__(
+        self, game_id: str, policies: Mapping[str, Policy], *, pairs: int, temperature: float, seed: int
+    ) -> None:
+        """Args:
+        policies: whom to play, by name.
+        pairs: how many will play at once, for the size of the batch.
+        temperature: of the networks' play; 0 is the best action always.
+        """
+        num_envs = min(MOST_GAMES_AT_ONCE, AHEAD * EPISODES * max(1, pairs))
+        self._collector = Collector(
+            envs.make(game_id, num_envs, seed, forfeit_illegal=True),
+            [],
+            fragment_length=1,
+            fragment_lanes=1,
+            seed=seed,
+            temperature=temperature,
+        )
+        for name, policy in policies.items():
+            self._collector.put_policy(name, policy)
+        self._collector.put_policy(FILLER, RandomBot())
+        self._next_series = self.games = 0
+
+    def play(
+        self,
+        pairs: Sequence[tuple[str, str]],
+        payoff: PayoffMatrix,
+        is_enough: Callable[[PairRecord], bool],
+        most: int,
+        keep_on: Callable[[int], bool] = lambda _: True,
+    ) -> bool:
+        """Plays each pair until it is enough, seats taken in turn; False when it was broken off.
+
+        Args:
+          payoff: takes the results in as they come.
+          is_enough: whether a pair's games settle it, seen by its first player.
+          most: games of a pair in any case (one more where the number is odd: seats are balanced).
+          keep_on: asked at every move, told how many games have been played.
+        """
+        under_way = dict.fromkeys(pairs, 0)
+        queued = dict.fromkeys(pairs, 0)
+
+        def queue(pair: tuple[str, str], times: int) -> None:
+            for _ in range(times):
+                episodes = min(EPISODES, most - queued[pair] + most % 2)
+                if episodes > 0:
+                    self._add(pair, episodes)
+                    under_way[pair] += 1
+                    queued[pair] += episodes
+
+        for pair in pairs:
+            queue(pair, AHEAD)
+        self._add((FILLER, FILLER), 2)
+        while any(under_way.values()):
+            if not keep_on(self.games):
+                return False
+            self._collector.tick()
+            played = [r for r in self._collector.take_results() if r.series.players in under_way]
+            for result in played:
+                pair = result.series.players
+                counts = result.wins, result.draws, result.losses
+                payoff.record(*pair, *counts, margin=result.margin, seats=result.counts)
+                self.games += sum(counts)
+                under_way[pair] -= 1
+                if not is_enough(payoff.raw(*pair)):
+                    queue(pair, 1)
+            if played:  # the newest series plays on while none is left: let it not be somebody's
+                self._add((FILLER, FILLER), 2)
+        return True
+
+    def _add(self, pair: tuple[str, str], episodes: int) -> None:
+        series = Series(self._next_series, pair, (0, 0), (False, False), episodes, "tournament", "tournament")
+        self._next_series += 1
+        self._collector.add_series(series)

@@ -1,0 +1,198 @@
+"""Tournaments between a run's players: played on demand, kept apart from the league's own results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+import envs
+from agents.errors import UnknownBotError
+from agents.policy import Policy
+from agents.processor import resolve_precision
+from league.arena import Arena
+from league.checkpoints import CheckpointStore
+from league.config import RunConfig
+from league.config_errors import nearest
+from league.errors import NotFoundError
+from league.players import load_policy
+from league.records import PlayerRecord, Snapshot
+from matchmaking.payoff import PayoffMatrix
+from matchmaking.rankings import rank
+from matchmaking.sequential import StopRule
+from matchmaking.tournament import Format, Gauntlet, MatchScore, RoundRobin, Swiss
+
+
+@dataclass(frozen=True)
+class TournamentRules:
+    """What is played.
+
+    Attributes:
+      players: members of the run, or bots by id. opponents: of a gauntlet.
+      rounds: of a Swiss tournament.
+      greedy: networks play their best action always; else they draw from their policy, as in training.
+      stop: when a pair has played enough.
+    """
+
+    form: Literal["round-robin", "swiss", "gauntlet"]
+    players: tuple[str, ...]
+    opponents: tuple[str, ...] = ()
+    rounds: int = 1
+    greedy: bool = False
+    seed: int = 0
+    stop: StopRule = field(default_factory=StopRule)
+
+    def build(self) -> Format:
+        """Raises: MatchmakingError: it cannot be played with these players."""
+        if self.form == "gauntlet":
+            return Gauntlet(self.players, self.opponents)
+        return Swiss(self.players, self.rounds) if self.form == "swiss" else RoundRobin(self.players)
+
+
+@dataclass(frozen=True)
+class PairScore:
+    """One pair's games, from the first player's side.
+
+    `seats`: wins, draws, losses in the first seat, in the second. `low`, `high`: where its score lies, at the
+    tournament's confidence however often it was looked at. `margin`: mean of what it got more, halved.
+    """
+
+    first: str
+    second: str
+    wins: int
+    draws: int
+    losses: int
+    seats: tuple[tuple[int, ...], ...]
+    score: float
+    low: float
+    high: float
+    margin: float
+
+
+@dataclass(frozen=True)
+class Place:
+    """A player in the order of strength; `rating` in Elo points above the anchor, by Bradley-Terry."""
+
+    player: str
+    rating: float
+    error: float
+    points: float
+    games: int
+
+
+@dataclass(frozen=True)
+class TournamentResults:
+    """What came of it.
+
+    Attributes:
+      pairs: in the order in which they met. ranking: strongest first.
+      anchor: whose rating is 0; without one the mean is.
+      complete: it was not broken off.
+    """
+
+    pairs: tuple[PairScore, ...]
+    ranking: tuple[Place, ...]
+    anchor: str | None
+    games: int
+    complete: bool
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def play(
+    league: Snapshot,
+    store: CheckpointStore,
+    rules: TournamentRules,
+    *,
+    keep_on: Callable[[int], bool] = lambda _: True,
+) -> TournamentResults:
+    """Plays a tournament.
+
+    Args:
+      keep_on: asked at every move, told how many games have been played; False breaks off.
+
+    Raises:
+      MatchmakingError: the rules do not fit the players.
+      NotFoundError: a player is neither in the run nor a bot.
+      CheckpointError: a player's weights are missing or damaged.
+    """
+    form = rules.build()
+    config = RunConfig.from_data(league.run.config, source=f"run {league.run.id}")
+    policies = _policies(league, store, config, form.players, rules.seed)
+    payoff, rounds, complete = PayoffMatrix(), list[list[MatchScore]](), True
+    arena: Arena | None = None
+
+    while complete and (pairs := form.next_round(rounds)):
+        if arena is None:
+            arena = Arena(
+                config.game,
+                policies,
+                pairs=len(pairs),
+                temperature=0.0 if rules.greedy else 1.0,
+                seed=rules.seed,
+            )
+        complete = arena.play(pairs, payoff, rules.stop.is_enough, rules.stop.max_games, keep_on)
+        rounds.append([MatchScore(*pair, rules.stop.points(payoff.raw(*pair))) for pair in pairs])
+    return _results(form, payoff, rounds, rules.stop, config.anchors, complete)
+
+
+def _policies(
+    league: Snapshot, store: CheckpointStore, config: RunConfig, names: Sequence[str], seed: int
+) -> dict[str, Policy]:
+    members = {p.name: p for p in league.players}
+    spec, dtype = envs.make(config.game, 1).spec, resolve_precision(config.learner.precision)
+    policies = {}
+    for k, name in enumerate(names):
+        member = members.get(name) or PlayerRecord(name, "anchor", "frozen", bot=name)
+        checkpoint = member.learner_state if member.state == "learning" else member.checkpoint
+        try:
+            policies[name] = load_policy(
+                store, spec, bot=member.bot, checkpoint=checkpoint, seed=seed + k, dtype=dtype
+            )
+        except UnknownBotError as error:
+            if name in members:
+                raise
+            raise NotFoundError(
+                f"no player {name!r}{nearest(name, members)} in run {league.run.id}; as a bot: {error}"
+            ) from error
+    return policies
+
+
+def _results(
+    form: Format,
+    payoff: PayoffMatrix,
+    rounds: Sequence[Sequence[MatchScore]],
+    stop: StopRule,
+    anchors: Sequence[str],
+    complete: bool,
+) -> TournamentResults:
+    met = [(m.first, m.second) for matches in rounds for m in matches if payoff.games(m.first, m.second)]
+    scores = []
+    for first, second in met:
+        record, seats = payoff.raw(first, second), payoff.by_seat(first, second).astype(int).tolist()
+        low, high = stop.interval(record)
+        scores.append(
+            PairScore(
+                first,
+                second,
+                int(record.wins),
+                int(record.draws),
+                int(record.losses),
+                tuple(tuple(row) for row in seats),
+                (record.wins + 0.5 * record.draws) / record.games,
+                low,
+                high,
+                record.margin / record.games,
+            )
+        )
+    points = form.points(rounds)
+    played = [name for name in form.players if payoff.total(name).games]
+    anchor = next((a for a in ("random", *anchors) if a in played), None)
+    ranked = rank(payoff, played, anchor)
+    ranking = tuple(
+        Place(name, r.rating, r.standard_error, points[name], int(payoff.total(name).games))
+        for name, r in zip(ranked.names, ranked.ratings, strict=True)
+    )
+    games = sum(int(payoff.games(*pair)) for pair in met)
+    return TournamentResults(tuple(scores), ranking, anchor, games, complete)
