@@ -67,22 +67,23 @@ class Arena:
         under_way = dict.fromkeys(pairs, 0)
         queued = dict.fromkeys(pairs, 0)
 
-        def queue(pair: tuple[str, str], times: int) -> None:
+        def next_series(pair: tuple[str, str], times: int) -> list[Series]:
+            made = []
             for _ in range(times):
                 episodes = min(EPISODES, most - queued[pair] + most % 2)
                 if episodes > 0:
-                    self._add(pair, episodes)
+                    made.append(self._series(pair, episodes))
                     under_way[pair] += 1
                     queued[pair] += episodes
+            return made
 
-        for pair in pairs:
-            queue(pair, AHEAD)
-        self._add((FILLER, FILLER), 2)
+        self._add([s for pair in pairs for s in next_series(pair, AHEAD)])
         while any(under_way.values()):
             if not keep_on(self.games):
                 return False
             self._collector.tick()
             played = [r for r in self._collector.take_results() if r.series.players in under_way]
+            wanted: list[Series] = []
             for result in played:
                 pair = result.series.players
                 counts = result.wins, result.draws, result.losses
@@ -90,12 +91,16 @@ class Arena:
                 self.games += sum(counts)
                 under_way[pair] -= 1
                 if not is_enough(payoff.raw(*pair)):
-                    queue(pair, 1)
-            if played:  # the newest series plays on while none is left: let it not be somebody's
-                self._add((FILLER, FILLER), 2)
+                    wanted += next_series(pair, 1)
+            if played:
+                self._add(wanted)
         return True
 
-    def _add(self, pair: tuple[str, str], episodes: int) -> None:
-        series = Series(self._next_series, pair, (0, 0), (False, False), episodes, "tournament", "tournament")
+    def _add(self, series: list[Series]) -> None:
+        """Queues series. The newest one plays on while none is left: let it not be somebody's."""
+        self._collector.add_series(*series, self._series((FILLER, FILLER), 2))
+
+    def _series(self, pair: tuple[str, str], episodes: int) -> Series:
         self._next_series += 1
-        self._collector.add_series(series)
+        number = self._next_series
+        return Series(number, pair, (0, 0), (False, False), episodes, "tournament", "tournament")

@@ -138,7 +138,7 @@ class LeagueService:
         return self._views.latest_events(run_id, limit)
 
     def rating_history(self, run_id: str, system: str = "trueskill") -> dict[str, list[tuple[float, ...]]]:
-        """Returns (play seconds, moves, mu, sigma) by player. Raises: NotFoundError."""
+        """Returns (play seconds, moves, its steps, mu, sigma) by player. Raises: NotFoundError."""
         self._runs.get(run_id)
         return self._views.rating_history(run_id, system)
 

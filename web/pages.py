@@ -34,12 +34,20 @@ def _compact(number: float) -> str:
     return f"{number:.0f}"
 
 
+def _verification(event: EventRecord) -> str:
+    holes = {"verify_exploiters": "exploiters that beat it", "verify_forgotten": "what it has forgotten"}
+    hole = holes.get(event.data.get("branch", ""), "its weak spots")
+    return f"{event.player} trains against {hole}, such as {event.data.get('opponent')}"
+
+
 def _sentence(event: EventRecord) -> str:
     who = event.player or "the run"
     steps = _compact(event.data.get("steps", 0))
     sentences = {
         "snapshot": f"{who} joined the pool, a copy of {event.data.get('parent')} at {steps} steps",
         "reset": f"{who} went back to its initial weights (generation {event.data.get('generation')})",
+        "verification": _verification(event),
+        "inherited": f"{who} goes on as a copy of {event.data.get('source')}",
         "run_started": f"the league began with {event.data.get('players')} players",
         "restarted": f"processes were restarted: {event.data.get('reason')}",
         "rolled_back": f"{who} diverged and went back to its last good weights: {event.data.get('reason')}",

@@ -38,16 +38,25 @@ class Standings(BaseModel):
 
 
 class Payoffs(BaseModel):
-    """`win_rates[i][j]` is what player i scored against j, −1 where they have not met."""
+    """`win_rates[i][j]` is what player i scored against j, −1 where they have not met.
+
+    `low` and `high` are its 95% interval over all games played.
+    """
 
     players: list[str]
     win_rates: list[list[float]]
     games: list[list[int]]
+    low: list[list[float]]
+    high: list[list[float]]
 
 
 class RatingSeries(BaseModel):
+    """A player's rating over time; `steps` are its own, `moves` the run's."""
+
     player: str
     play_seconds: list[float]
+    moves: list[int]
+    steps: list[int]
     mu: list[float]
     sigma: list[float]
 

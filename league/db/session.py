@@ -78,6 +78,13 @@ class Database:
                 config.attributes["connection"] = connection
                 command.upgrade(config, "head")
 
+    def downgrade(self, revision: str) -> None:
+        """Takes the schema back to an earlier program's; what that one does not know is dropped."""
+        with self._connect() as connection, connection.begin():
+            config = _alembic()
+            config.attributes["connection"] = connection
+            command.downgrade(config, revision)
+
     def require_current(self) -> None:
         """Raises: DatabaseError: the schema is not this program's; says what to do."""
         current, head = self._revisions()

@@ -44,7 +44,7 @@ class LeagueViews:
     def rating_history(
         self, run_id: str, system: str, points: int = 400
     ) -> dict[str, list[tuple[float, ...]]]:
-        """Returns (play seconds, moves, mu, sigma) by player, thinned to about `points` moments."""
+        """Returns (play seconds, moves, own steps, mu, sigma) by player, at about `points` moments."""
         with self._database.read() as session:
             row = RatingHistoryRow
             here = (row.run_id == run_id, row.system == system)
@@ -55,7 +55,7 @@ class LeagueViews:
             kept = {*moments[::stride], *moments[-1:]}
             history: dict[str, list[tuple[float, ...]]] = {}
             for r in session.scalars(select(row).where(*here, row.play_seconds.in_(kept)).order_by(row.id)):
-                history.setdefault(r.player, []).append((r.play_seconds, r.moves, r.mu, r.sigma))
+                history.setdefault(r.player, []).append((r.play_seconds, r.moves, r.steps, r.mu, r.sigma))
             return history
 
     def rating_series(self, run_id: str) -> list[SeriesRow]:

@@ -11,6 +11,8 @@ import pytest
 from sqlalchemy import text
 
 from league.bootstrap import Stores
+from league.checkpoints import CheckpointStore
+from league.db.check import check_run
 from league.db.league_state import LeagueRepository
 from league.db.models import Base
 from league.db.runs import RunRepository
@@ -109,6 +111,7 @@ def test_what_is_saved_is_loaded(any_database: Database) -> None:
         series=[series],
         ratings={"elo": {"main.0": Rating(1010, 0, 4)}},
         history={"elo": {"main.0": Rating(1010, 0, 4)}},
+        steps={"main.0": 5},
         events=[EventRecord("snapshot", "main.0", {"steps": 5})],
         metrics={"moves": 10},
     )
@@ -125,7 +128,7 @@ def test_what_is_saved_is_loaded(any_database: Database) -> None:
     assert [(e.kind, e.player, e.data) for e in views.events_after(run_id, 0)] == [
         ("snapshot", "main.0", {"steps": 5})
     ]
-    assert views.rating_history(run_id, "elo") == {"main.0": [(1.0, 10, 1010.0, 0.0)]}
+    assert views.rating_history(run_id, "elo") == {"main.0": [(1.0, 10, 5, 1010.0, 0.0)]}
     league.save(changes(cleared_pairs=[("main.0", "random")]), token)
     assert league.load().pairs == []
 
@@ -176,6 +179,29 @@ def test_the_migrations_make_the_models_tables(any_database: Database) -> None:
     with any_database.read() as session:
         differences = compare_metadata(MigrationContext.configure(session.connection()), Base.metadata)
     assert differences == []
+
+
+def test_a_league_survives_the_schema_it_was_not_made_with(stores: Stores, played_run: str) -> None:
+    """Back to the second schema, as if it had been written then, and up again."""
+    service = stores.service()
+    before, payoffs = service.standings(played_run), service.payoffs(played_run)
+    history = service.rating_history(played_run, "elo")
+    database = stores.open_database(upgrade=False)
+    database.downgrade("0002")
+    with pytest.raises(DatabaseError, match=r"at schema 0002, this program needs .* run `league db upgrade`"):
+        database.require_current()
+    database.upgrade()
+    assert service.standings(played_run) == before
+    after = service.payoffs(played_run)
+    assert (after.win_rates, after.games) == (payoffs.win_rates, payoffs.games)
+    assert {p: [(x[0], x[3]) for x in points] for p, points in history.items()} == {
+        p: [(x[0], x[3]) for x in points] for p, points in service.rating_history(played_run, "elo").items()
+    }
+    # Connect Four's margins are its wins and losses, so nothing of what the pairs got was lost.
+    league = LeagueRepository(database, played_run).load()
+    for pair in league.pairs:
+        assert pair.raw[3] == pair.raw[0] - pair.raw[2]
+    assert check_run(database, CheckpointStore(stores.checkpoint_url), played_run) == []
 
 
 def test_a_database_without_schema_or_newer_than_the_program_is_refused(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def test_a_round_robin_is_balanced_and_kept_apart_from_the_leagues_results(
     ]  # fmt: skip
     for pair in results.pairs:
         first, second = (sum(row) for row in pair.seats)
-        assert first == second == (pair.wins + pair.draws + pair.losses) // 2
+        assert first == second == (pair.wins + pair.draws + pair.losses) // 2 <= 200
         assert pair.low <= pair.score <= pair.high
         assert pair.high - pair.low <= 0.2 or 2 * first >= 400
     assert results.games == sum(p.wins + p.draws + p.losses for p in results.pairs)

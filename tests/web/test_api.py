@@ -35,7 +35,19 @@ def test_a_finished_league_is_readable(client: TestClient, played_run: str) -> N
         assert row["games"] == row["wins"] + row["draws"] + row["losses"]
     payoffs = client.get(f"/api/v1/runs/{played_run}/payoffs").json()
     assert payoffs["players"] == [s["player"] for s in standings]
+    for i, row in enumerate(payoffs["win_rates"]):
+        for j, rate in enumerate(row):
+            assert rate < 0 or payoffs["games"][i][j] > 0
+            assert 0.0 <= payoffs["low"][i][j] < payoffs["high"][i][j] <= 1.0
+    for system in ("openskill", "bradley_terry", "nash", "alpha_rank"):
+        answer = client.get(f"/api/v1/runs/{played_run}/ratings", params={"system": system})
+        assert answer.json()["series"], system
     ratings = client.get(f"/api/v1/runs/{played_run}/ratings", params={"system": "elo"}).json()
+    for series in ratings["series"]:
+        assert series["steps"] == sorted(series["steps"])
+        assert (
+            len(series["steps"]) == len(series["moves"]) == len(series["mu"]) == len(series["play_seconds"])
+        )
     assert {s["player"] for s in ratings["series"]} == {s["player"] for s in standings}
     assert client.get(f"/api/v1/runs/{played_run}/metrics").status_code == 200
 

@@ -42,16 +42,20 @@ def get_payoffs(run_id: str, service: Service) -> Payoffs:
 
 @router.get("/{run_id}/ratings")
 def get_ratings(
-    run_id: str, service: Service, system: Literal["trueskill", "elo"] = "trueskill"
+    run_id: str,
+    service: Service,
+    system: Literal["trueskill", "elo", "openskill", "bradley_terry", "nash", "alpha_rank"] = "trueskill",
 ) -> RatingHistory:
-    """Each player's rating over the seconds of play."""
+    """Each player's rating over the seconds of play, the run's moves and its own steps."""
     history = service.rating_history(run_id, system)
     series = [
         RatingSeries(
             player=player,
             play_seconds=[round(p[0], 1) for p in points],
-            mu=[round(p[2], 2) for p in points],
-            sigma=[round(p[3], 2) for p in points],
+            moves=[int(p[1]) for p in points],
+            steps=[int(p[2]) for p in points],
+            mu=[round(p[3], 3) for p in points],
+            sigma=[round(p[4], 3) for p in points],
         )
         for player, points in history.items()
     ]
