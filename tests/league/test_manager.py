@@ -184,8 +184,9 @@ def test_a_takeover_whose_source_is_gone_changes_nothing(small_config: Make) -> 
 
 def test_a_survey_ranks_the_whole_pool(small_config: Make) -> None:
     manager = founded(small_config())
-    manager.record([result(lease(manager, "main.0", "random", "evaluation"), 14, 0, 2)])
-    manager.record([result(lease(manager, "main_exploiter.0", "random", "evaluation"), 10, 0, 6)])
+    for _ in range(4):  # each player needs its thirty games to be placed
+        manager.record([result(lease(manager, "main.0", "random", "evaluation"), 14, 0, 2)])
+        manager.record([result(lease(manager, "main_exploiter.0", "random", "evaluation"), 10, 0, 6)])
     pending(manager)
     manager.survey()
     assert manager.rating("random", "bradley_terry").mu == 0.0
