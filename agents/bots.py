@@ -8,6 +8,7 @@ import pyspiel
 
 from agents.errors import UnknownBotError
 from agents.policy import Bot
+from envs.actions import random_actions
 from envs.spec import GameSpec
 from envs.vector_game import VectorGame
 
@@ -22,8 +23,7 @@ class RandomBot:
         legal: npt.NDArray[np.bool_],
         rng: np.random.Generator,
     ) -> npt.NDArray[np.int64]:
-        actions: npt.NDArray[np.int64] = (rng.random(legal.shape) * legal).argmax(axis=1)
-        return actions
+        return random_actions(legal, rng, game.spec.action_factors)
 
 
 class MCTSBot:

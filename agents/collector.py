@@ -50,19 +50,22 @@ class Collector:
         fragment_lanes: int,
         seed: int,
         temperature: float = 1.0,
+        discount: float = 1.0,
     ) -> None:
         """Args:
-        game: a two-seat game, turn-based or simultaneous.
+        game: of any number of seats, turn-based or simultaneous.
         learners: players whose decisions are kept as fragments; empty for evaluation.
         fragment_length: T. fragment_lanes: B.
         temperature: of the networks' play; 0 plays the best action.
+        discount: the learners', for what a truncated episode would have brought.
         """
         spec = game.spec
         self.counts = PlayCounts()
         self._game = game
         self._rng = np.random.default_rng(seed)
         self._temperature = temperature
-        self._seating = Seating(game.num_envs)
+        self._seating = Seating(game.num_envs, spec.side_of_seat)
+        self._factors = np.array(spec.action_factors, np.int64)
         self._policies: list[Policy | None] = []
         self._policy_index: dict[str, int] = {}
         self._owner_index = {name: i for i, name in enumerate(learners)}
@@ -73,6 +76,7 @@ class Collector:
                 learners,
                 fragment_length=fragment_length,
                 fragment_lanes=fragment_lanes,
+                discount=discount,
             )
             if learners
             else None
@@ -120,12 +124,12 @@ class Collector:
     def add_series(self, *leased: Series) -> None:
         """Queues series whose players are all known."""
         for series in leased:
-            first, second = (self._policy_index[p] for p in series.players)
+            policies = [self._policy_index[p] for p in series.players]
             owners = [
                 self._owner_index.get(player, -1) if learns else -1
                 for player, learns in zip(series.players, series.learners, strict=True)
             ]
-            self._seating.add(series, (first, second), (owners[0], owners[1]))
+            self._seating.add(series, policies, owners)
         self._seating.fill()
 
     def tick(self) -> None:
@@ -136,7 +140,7 @@ class Collector:
         order, starts = kernels.group_rows(policy, len(self._policies))
         flat = turns.obs.reshape(rows, -1)
         kernels.take_rows(flat, order, self._sorted_obs)
-        uniforms = self._rng.random(rows, np.float32)
+        uniforms = self._rng.random((rows, len(self._factors)), np.float32)
         for index in np.flatnonzero(np.diff(starts)):
             begin, end = starts[index], starts[index + 1]
             group = order[begin:end]
@@ -148,6 +152,7 @@ class Collector:
                     chooser.heads(self._sorted_obs[begin : begin + padded]),
                     group,
                     turns.legal,
+                    self._factors,
                     uniforms,
                     self._temperature,
                     self._actions,
@@ -173,8 +178,8 @@ class Collector:
         self._seating.count_moves(turns.env)
         step = self._game.step(actions)
         if self._trajectories is not None:
-            self._trajectories.record_rewards(step.rewards, step.ended)
-        self.counts.episodes += self._seating.finish(step.ended, step.returns)
+            self._trajectories.record_rewards(step)
+        self.counts.episodes += self._seating.finish(step.ended, step.returns, step.aborted)
         self.counts.moves += rows
 
     def take_results(self) -> list[SeriesResult]:
@@ -207,7 +212,8 @@ def warm_up(game_id: str) -> None:
     collector = Collector(game, ["warm_up"], fragment_length=1, fragment_lanes=1, seed=0)
     spec = NetworkSpec(game.spec.observation_size, game.spec.num_actions, (8,))
     collector.update_learner("warm_up", NetworkPolicy(build(spec)), 0, 1)
-    collector.add_series(Series(0, ("warm_up",) * 2, (0, 0), (True, True), 2, "training", "self_play"))
+    k = len(game.spec.sides)
+    collector.add_series(Series(0, ("warm_up",) * k, (0,) * k, (True,) * k, 2, "training", "self_play"))
     while not collector.ready_fragments("warm_up"):
         collector.tick()
     collector.take_fragment("warm_up")

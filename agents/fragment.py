@@ -19,7 +19,7 @@ class Fragment:
       player: who decided. generation: its resets so far, when it did.
       version: its oldest weights in here, counted in updates.
       obs: [T + 1, B, D]; the last row is what the seat saw next (zeros after a terminal).
-      legal: bool [T, B, A]. actions: int32 [T, B].
+      legal: bool [T, B, A]. actions: int64 [T, B], see `envs.actions`.
       log_probs: log μ of the action taken, [T, B].
       values: the acting network's, [T + 1, B].
       rewards: until the seat's next decision, [T, B].
@@ -31,7 +31,7 @@ class Fragment:
     version: int
     obs: npt.NDArray[Any]
     legal: npt.NDArray[np.bool_]
-    actions: npt.NDArray[np.int32]
+    actions: npt.NDArray[np.int64]
     log_probs: npt.NDArray[np.float32]
     values: npt.NDArray[np.float32]
     rewards: npt.NDArray[np.float32]

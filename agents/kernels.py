@@ -54,6 +54,7 @@ def sample_actions(
     heads: F32,
     rows: I32,
     legal: npt.NDArray[np.bool_],
+    factors: npt.NDArray[np.int64],
     uniforms: F32,
     temperature: float,
     actions: npt.NDArray[np.int64],
@@ -62,9 +63,12 @@ def sample_actions(
 ) -> None:
     """Draws from the masked softmax of each row's logits and writes actions, log-probabilities, values.
 
+    An action of several parts is drawn part by part, independently; its log-probability is their sum.
+
     Args:
       heads: logits and value, [G, A + 1], for the rows named by `rows` [G].
-      legal: bool [R, A]. uniforms: in [0, 1), [R].
+      legal: bool [R, A]. factors: choices of each part, [F], A in all.
+      uniforms: in [0, 1), [R, F].
       temperature: divides the logits; 0 plays the best.
       actions, log_probs, values: [R], written at `rows`; log π is the undivided policy's.
     """
@@ -72,36 +76,44 @@ def sample_actions(
     weights = np.empty(num_actions, np.float32)
     for i in range(rows.shape[0]):
         row = rows[i]
-        best, best_action = np.float32(-np.inf), -1
-        for a in range(num_actions):
-            if legal[row, a] and heads[i, a] > best:
-                best, best_action = heads[i, a], a
-        if best_action < 0:  # every legal logit is NaN: play on, the learner's guard deals with the weights
-            for a in range(num_actions):
+        code, log_prob, start = 0, np.float32(0.0), 0
+        for f in range(factors.shape[0]):
+            end = start + factors[f]
+            best, best_action = np.float32(-np.inf), -1
+            for a in range(start, end):
+                if legal[row, a] and heads[i, a] > best:
+                    best, best_action = heads[i, a], a
+            if (
+                best_action < 0
+            ):  # every legal logit is NaN: play on, the learner's guard deals with the weights
+                for a in range(start, end):
+                    if legal[row, a]:
+                        best_action = a
+                best = np.float32(0.0)
+            total = np.float32(0.0)
+            drawn_total = np.float32(0.0)
+            for a in range(start, end):
+                weights[a] = 0.0
                 if legal[row, a]:
-                    best_action = a
-            best = np.float32(0.0)
-        total = np.float32(0.0)
-        drawn_total = np.float32(0.0)
-        for a in range(num_actions):
-            weights[a] = 0.0
-            if legal[row, a]:
-                total += np.exp(heads[i, a] - best)
-                if temperature > 0.0:
-                    weights[a] = np.exp((heads[i, a] - best) / temperature)
-                    drawn_total += weights[a]
-        action = best_action
-        if temperature > 0.0:
-            threshold = uniforms[row] * drawn_total
-            cumulative = np.float32(0.0)
-            for a in range(num_actions):
-                if weights[a] > 0.0:
-                    action = a
-                    cumulative += weights[a]
-                    if cumulative > threshold:
-                        break
-        actions[row] = action
-        log_probs[row] = heads[i, action] - best - np.log(total)
+                    total += np.exp(heads[i, a] - best)
+                    if temperature > 0.0:
+                        weights[a] = np.exp((heads[i, a] - best) / temperature)
+                        drawn_total += weights[a]
+            action = best_action
+            if temperature > 0.0:
+                threshold = uniforms[row, f] * drawn_total
+                cumulative = np.float32(0.0)
+                for a in range(start, end):
+                    if weights[a] > 0.0:
+                        action = a
+                        cumulative += weights[a]
+                        if cumulative > threshold:
+                            break
+            log_prob += heads[i, action] - best - np.log(total)
+            code = code * factors[f] + action - start
+            start = end
+        actions[row] = code
+        log_probs[row] = log_prob
         values[row] = heads[i, num_actions]
 
 
@@ -113,7 +125,7 @@ class Pages(NamedTuple):
 
     obs: npt.NDArray[Any]  # [P, T + 1, D]
     legal: npt.NDArray[np.bool_]  # [P, T, A]
-    actions: I32  # [P, T]
+    actions: npt.NDArray[np.int64]  # [P, T]
     log_probs: F32  # [P, T]
     values: F32  # [P, T + 1]
     rewards: F32  # [P, T]
@@ -221,11 +233,20 @@ def record_decisions(
 
 
 @numba.njit(cache=True)
-def record_rewards(pages: Pages, rewards: F32, ended: npt.NDArray[np.bool_]) -> None:
+def record_rewards(
+    pages: Pages,
+    rewards: F32,
+    ended: npt.NDArray[np.bool_],
+    truncated: npt.NDArray[np.bool_],
+    discount: float,
+) -> None:
     """Adds rewards to each seat's last decision; closes the episodes that ended.
 
+    What would have come after a truncation was worth about what the last decision's value said: the state
+    after it is not seen, the game has been reset.
+
     Args:
-      rewards: [N, seats]. ended: [N].
+      rewards: [N, seats]. ended, truncated: [N]. discount: of what would have come.
     """
     steps = pages.actions.shape[1]
     for e in range(ended.shape[0]):
@@ -238,6 +259,8 @@ def record_rewards(pages: Pages, rewards: F32, ended: npt.NDArray[np.bool_]) -> 
             if ended[e]:
                 owner = pages.owner[page]
                 pages.terminal[page, t] = True
+                if truncated[e]:
+                    pages.rewards[page, t] += discount * pages.values[page, t]
                 pages.lane[e, s] = -1
                 if t + 1 == steps:
                     pages.values[page, steps] = 0.0
@@ -253,7 +276,7 @@ def take_pages(
     owner: int,
     obs: npt.NDArray[Any],
     legal: npt.NDArray[np.bool_],
-    actions: I32,
+    actions: npt.NDArray[np.int64],
     log_probs: F32,
     values: F32,
     rewards: F32,

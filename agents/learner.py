@@ -195,8 +195,11 @@ class Learner:
         )
         advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
         steps = fragment.steps
+        obs = torch.tensor(fragment.obs[:-1]).reshape(steps, -1)
+        if self.spec.normalise:
+            self._network.observe(obs.float())  # type: ignore[operator]
         return [
-            torch.tensor(fragment.obs[:-1]).reshape(steps, -1),
+            obs,
             torch.tensor(fragment.legal).reshape(steps, -1),
             torch.tensor(fragment.actions, dtype=torch.int64).reshape(steps),
             torch.tensor(fragment.log_probs).reshape(steps),
@@ -232,6 +235,7 @@ class Learner:
             clip=self._config.clip,
             value_coefficient=self._config.value_coefficient,
             entropy_coefficient=entropy_coefficient,
+            factors=self.spec.factors,
         )
         self._optimiser.zero_grad(set_to_none=True)
         loss.total.backward()  # type: ignore[no-untyped-call]

@@ -14,15 +14,24 @@ import numpy.typing as npt
 from agents import kernels
 from agents.fragment import Fragment
 from envs.spec import GameSpec
+from envs.vector_game import Step
 
 
 class Trajectories:
     """The pages of every learning player of one collector."""
 
     def __init__(
-        self, spec: GameSpec, num_envs: int, owners: list[str], *, fragment_length: int, fragment_lanes: int
+        self,
+        spec: GameSpec,
+        num_envs: int,
+        owners: list[str],
+        *,
+        fragment_length: int,
+        fragment_lanes: int,
+        discount: float = 1.0,
     ) -> None:
-        """Args: owners: the learning players. fragment_length: T. fragment_lanes: B."""
+        """Args: owners: the learning players. fragment_length: T. fragment_lanes: B. discount: γ."""
+        self._discount = discount
         self.owners = owners
         self.versions = np.zeros(len(owners), np.int64)
         self.generations = [0] * len(owners)
@@ -35,7 +44,7 @@ class Trajectories:
         self._pages = kernels.Pages(
             obs=np.zeros((p, t + 1, size), spec.observation_dtype),
             legal=np.zeros((p, t, actions), np.bool_),
-            actions=np.zeros((p, t), np.int32),
+            actions=np.zeros((p, t), np.int64),
             log_probs=np.zeros((p, t), np.float32),
             values=np.zeros((p, t + 1), np.float32),
             rewards=np.zeros((p, t), np.float32),
@@ -72,9 +81,9 @@ class Trajectories:
             )
         )
 
-    def record_rewards(self, rewards: npt.NDArray[np.float32], ended: npt.NDArray[np.bool_]) -> None:
+    def record_rewards(self, step: Step) -> None:
         """Credits the rewards of a step to each seat's last decision."""
-        kernels.record_rewards(self._pages, rewards, ended)
+        kernels.record_rewards(self._pages, step.rewards, step.ended, step.truncated, self._discount)
 
     def ready(self, owner: int) -> int:
         """Returns how many fragments of this owner can be taken."""
@@ -85,7 +94,7 @@ class Trajectories:
         steps, lanes = self._pages.actions.shape[1], self._lanes
         obs = np.empty((steps + 1, lanes, self._pages.obs.shape[2]), self._pages.obs.dtype)
         legal = np.empty((steps, lanes, self._pages.legal.shape[2]), np.bool_)
-        actions = np.empty((steps, lanes), np.int32)
+        actions = np.empty((steps, lanes), np.int64)
         log_probs = np.empty((steps, lanes), np.float32)
         values = np.empty((steps + 1, lanes), np.float32)
         rewards = np.empty((steps, lanes), np.float32)

@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
+from envs.actions import allowed, compose, decompose, random_actions
 from envs.errors import GameContractError, GameError, IllegalActionError
 from envs.registry import make
 from envs.vector_game import Step, Turns, VectorGame
@@ -39,20 +42,23 @@ class ConformanceReport:
             raise GameContractError(f"{self.game_id} breaks the game contract: {lines}")
 
 
-def check(game_id: str, *, episodes: int = 50, max_moves: int = 20_000, seed: int = 0) -> ConformanceReport:
+def check(
+    game_id: str, *, episodes: int = 50, max_moves: int = 20_000, seconds: float = 20.0, seed: int = 0
+) -> ConformanceReport:
     """Plays `game_id` at random and checks the contract.
 
     Args:
       game_id: as for `envs.make`.
       episodes: stop the random play after this many have ended.
       max_moves: or after this many moves.
+      seconds: or after this long, of each rule: a slow game is judged by less play.
       seed: of the games and the random play.
     """
     report = ConformanceReport(game_id)
     rules: dict[str, Callable[[], None]] = {
-        "play": lambda: _check_play(game_id, report, episodes, max_moves, seed),
-        "seeding": lambda: _check_seeding(game_id, seed),
-        "reset isolation": lambda: _check_isolation(game_id, seed),
+        "play": lambda: _check_play(game_id, report, episodes, max_moves, seconds, seed),
+        "seeding": lambda: _check_seeding(game_id, seconds, seed),
+        "reset isolation": lambda: _check_isolation(game_id, seconds, seed),
         "illegal actions": lambda: _check_illegal(game_id, seed),
     }
     for rule, run in rules.items():
@@ -67,12 +73,6 @@ def check(game_id: str, *, episodes: int = 50, max_moves: int = 20_000, seed: in
     return report
 
 
-def random_actions(legal: npt.NDArray[np.bool_], rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Draws a legal action uniformly for each row; legal bool [R, A] → [R]."""
-    actions: npt.NDArray[np.int64] = (rng.random(legal.shape) * legal).argmax(axis=1)
-    return actions
-
-
 def _require(condition: bool, message: str) -> None:
     if not condition:
         raise GameContractError(message)
@@ -80,12 +80,11 @@ def _require(condition: bool, message: str) -> None:
 
 def _check_turns(game: VectorGame, turns: Turns) -> None:
     spec, rows = game.spec, len(turns.env)
-    shape = spec.seats[0].observation_space.shape
     _require(rows > 0, "turns() has no row")
     _require(turns.seat.shape == (rows,), f"seat has shape {turns.seat.shape}, expected ({rows},)")
     _require(
-        turns.obs.shape == (rows, *(shape or ())),
-        f"obs has shape {turns.obs.shape}, expected {(rows, shape)}",
+        turns.obs.shape == (rows, *spec.observation_shape),
+        f"obs has shape {turns.obs.shape}, expected {(rows, *spec.observation_shape)}",
     )
     _require(
         turns.obs.dtype == spec.observation_dtype,
@@ -97,9 +96,14 @@ def _check_turns(game: VectorGame, turns: Turns) -> None:
         f"legal has shape {turns.legal.shape}, expected {(rows, spec.num_actions)}",
     )
     _require(turns.legal.dtype == np.bool_, f"legal is {turns.legal.dtype}, expected bool")
-    _require(bool(turns.legal.any(axis=1).all()), "a row has no legal action")
+    bounds = np.cumsum([0, *spec.action_factors])
+    for begin, end in pairwise(bounds.tolist()):
+        _require(bool(turns.legal[:, begin:end].any(axis=1).all()), "a row has no legal action")
     _require(bool(((turns.env >= 0) & (turns.env < game.num_envs)).all()), "env is out of range")
     _require(bool(((turns.seat >= 0) & (turns.seat < spec.num_seats)).all()), "seat is out of range")
+    _require(len(np.unique(turns.env)) == game.num_envs, "a game of the batch has no decision due")
+    places = turns.env.astype(np.int64) * spec.num_seats + turns.seat
+    _require(len(np.unique(places)) == rows, "a seat was asked twice at once")
     if spec.turn_based:
         _require(len(np.unique(turns.env)) == rows, "a turn-based game asked two seats at once")
 
@@ -111,19 +115,24 @@ def _check_step(game: VectorGame, step: Step) -> None:
     _require(step.truncated.shape == (n,), "truncated is not [num_envs]")
     _require(not bool((step.truncated & ~step.ended).any()), "truncated without ended")
     _require(bool(np.isfinite(step.rewards).all()), "a reward is NaN or infinite")
+    if step.aborted is not None and step.aborted.any():
+        raise GameContractError("; ".join(game.take_errors()) or "an episode was aborted")
 
 
-def _check_play(game_id: str, report: ConformanceReport, episodes: int, max_moves: int, seed: int) -> None:
+def _check_play(
+    game_id: str, report: ConformanceReport, episodes: int, max_moves: int, seconds: float, seed: int
+) -> None:
+    over = time.monotonic() + seconds
     game, rng = make(game_id, NUM_ENVS, seed), np.random.default_rng(seed)
     spec = game.spec
     totals = np.zeros((NUM_ENVS, spec.num_seats))
     lengths = np.zeros(NUM_ENVS, np.int64)
     low, high = spec.reward_range
-    while report.episodes < episodes and report.moves < max_moves:
+    while report.episodes < episodes and report.moves < max_moves and time.monotonic() < over:
         turns = game.turns()
         _check_turns(game, turns)
         env = turns.env.copy()
-        step = game.step(random_actions(turns.legal, rng))
+        step = game.step(random_actions(turns.legal, rng, game.spec.action_factors))
         _check_step(game, step)
         np.add.at(lengths, env, 1)
         report.moves += len(env)
@@ -152,36 +161,43 @@ def _check_play(game_id: str, report: ConformanceReport, episodes: int, max_move
         lengths[step.ended] = 0
 
 
-def _transcript(game: VectorGame, seed: int, steps: int) -> list[npt.NDArray[np.generic]]:
-    rng, record = np.random.default_rng(seed), []
+def _transcript(game: VectorGame, seed: int, steps: int, seconds: float) -> list[npt.NDArray[np.generic]]:
+    rng, record, over = np.random.default_rng(seed), [], time.monotonic() + seconds
     for _ in range(steps):
+        if time.monotonic() > over:
+            break
         turns = game.turns()
         record += [turns.env.copy(), turns.seat.copy(), turns.obs.copy(), turns.legal.copy()]
-        step = game.step(random_actions(turns.legal, rng))
+        step = game.step(random_actions(turns.legal, rng, game.spec.action_factors))
         record += [step.rewards.copy(), step.ended.copy()]
     return record
 
 
-def _check_seeding(game_id: str, seed: int) -> None:
-    first = _transcript(make(game_id, NUM_ENVS, seed), seed, 60)
-    second = _transcript(make(game_id, NUM_ENVS, seed), seed, 60)
-    same = all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
+def _check_seeding(game_id: str, seconds: float, seed: int) -> None:
+    first = _transcript(make(game_id, NUM_ENVS, seed), seed, 60, seconds / 2)
+    second = _transcript(make(game_id, NUM_ENVS, seed), seed, 60, seconds / 2)
+    same = all(np.array_equal(a, b) for a, b in zip(first, second, strict=False))
     _require(same, "the same seed and the same actions gave different games")
 
 
-def _check_isolation(game_id: str, seed: int) -> None:
+def _check_isolation(game_id: str, seconds: float, seed: int) -> None:
     """Game 0 is played differently in the second batch; no other game may show it."""
+    over = time.monotonic() + seconds
     batches = [make(game_id, NUM_ENVS, seed) for _ in range(2)]
     for i in range(200):
+        if time.monotonic() > over:
+            return
         observed = []
         for batch, game in enumerate(batches):
             turns = game.turns()
+            factors = game.spec.action_factors
             draws = np.random.default_rng((seed, i)).random(
-                (NUM_ENVS, game.spec.num_seats, game.spec.num_actions)
+                (NUM_ENVS, game.spec.num_seats, game.spec.num_actions), np.float32
             )
-            actions = np.argmax(draws[turns.env, turns.seat] * turns.legal, axis=1)
+            actions = _highest(draws[turns.env, turns.seat] * turns.legal, factors)
             zero = turns.env == 0
-            actions[zero] = random_actions(turns.legal[zero], np.random.default_rng((seed, i, batch)))
+            other = np.random.default_rng((seed, i, batch))
+            actions[zero] = random_actions(turns.legal[zero], other, factors)
             others = ~zero
             seen = [turns.env[others].copy(), turns.seat[others].copy(), turns.obs[others].copy()]
             step = game.step(actions)
@@ -192,16 +208,33 @@ def _check_isolation(game_id: str, seed: int) -> None:
         _require(same, f"step {i}: what was played in game 0 changed another game")
 
 
-def _check_illegal(game_id: str, seed: int) -> None:
+def _highest(weights: npt.NDArray[np.float32], factors: tuple[int, ...]) -> npt.NDArray[np.int64]:
+    """Returns the action whose every part has the highest weight, [R]."""
+    bounds = np.cumsum([0, *factors]).tolist()
+    parts = [weights[:, begin:end].argmax(axis=1) for begin, end in pairwise(bounds)]
+    return compose(np.stack(parts, axis=1), factors)
+
+
+def _check_illegal(game_id: str, seed: int, moves: int = 200) -> None:
     game, rng = make(game_id, NUM_ENVS, seed), np.random.default_rng(seed)
-    for _ in range(200):
+    factors = game.spec.action_factors
+    bounds = np.cumsum([0, *factors])
+    for _ in range(moves):
         turns = game.turns()
-        actions = random_actions(turns.legal, rng)
+        actions = random_actions(turns.legal, rng, factors)
         row = int(np.argmin(turns.legal.all(axis=1)))
-        out_of_range = turns.legal[row].all()
-        illegal = game.spec.num_actions if out_of_range else int(np.argmin(turns.legal[row]))
+        out_of_range = bool(turns.legal[row].all())
+        if out_of_range:
+            illegal = int(np.prod(factors, dtype=object))
+        else:
+            column = int(np.argmin(turns.legal[row]))
+            part = int(np.searchsorted(bounds, column, side="right")) - 1
+            parts = decompose(actions[row : row + 1], factors)
+            parts[0, part] = column - bounds[part]
+            illegal = int(compose(parts, factors)[0])
         wrong = actions.copy()
         wrong[row] = illegal
+        _require(not allowed(wrong, turns.legal, factors)[row], f"action {illegal} should be illegal")
         before = game.histories(np.arange(NUM_ENVS))
         try:
             game.step(wrong)

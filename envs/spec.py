@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +14,11 @@ Outcome = Literal["win_draw_loss", "score"]
 
 @dataclass(frozen=True)
 class SeatSpec:
-    """One position in a game. Seats of one `team` win and lose together."""
+    """One position in a game. Seats of one `team` win and lose together.
+
+    Actions are Discrete, or MultiDiscrete where one has several parts; what is continuous in the original is
+    cut into steps by the game's adapter.
+    """
 
     name: str
     observation_space: spaces.Space[Any]
@@ -50,25 +55,69 @@ class GameSpec:
     def num_seats(self) -> int:
         return len(self.seats)
 
+    @cached_property
+    def sides(self) -> tuple[tuple[int, ...], ...]:
+        """The seats of each team, teams in the order of their first seat: one player plays one side."""
+        teams = dict.fromkeys(seat.team for seat in self.seats)
+        return tuple(tuple(i for i, s in enumerate(self.seats) if s.team == team) for team in teams)
+
+    @cached_property
+    def side_of_seat(self) -> tuple[int, ...]:
+        """The side of each seat."""
+        return tuple(
+            next(k for k, seats in enumerate(self.sides) if i in seats) for i in range(self.num_seats)
+        )
+
+    @cached_property
+    def action_factors(self) -> tuple[int, ...]:
+        """Choices of each part of an action: one part where it is discrete, several where multi-discrete.
+
+        Seats that have fewer parts or fewer choices have the rest masked.
+        """
+        parts = [_factors(self.game_id, seat) for seat in self.seats]
+        longest = max(len(p) for p in parts)
+        padded = [(*p, *(1,) * (longest - len(p))) for p in parts]
+        return tuple(max(column) for column in zip(*padded, strict=True))
+
     @property
     def num_actions(self) -> int:
-        """Size of the discrete action space, which all seats of a vector game share."""
-        space = self.seats[0].action_space
-        if not isinstance(space, spaces.Discrete):
-            raise TypeError(f"{self.game_id}: seat {self.seats[0].name} acts in {space}, not Discrete")
-        return int(space.n)
+        """Columns of a mask: the choices of all parts together."""
+        return sum(self.action_factors)
+
+    @cached_property
+    def observation_shape(self) -> tuple[int, ...]:
+        """Of a row of `Turns.obs`: the seats' own where they share it, else flat, short ones padded by 0."""
+        shapes = {tuple(_shape(self.game_id, seat)) for seat in self.seats}
+        if len(shapes) == 1:
+            return shapes.pop()
+        return (max(int(np.prod(shape)) for shape in shapes),)
 
     @property
     def observation_size(self) -> int:
         """Numbers in one observation, flattened."""
-        shape = self.seats[0].observation_space.shape
-        if shape is None:
-            raise TypeError(f"{self.game_id}: observations have no shape")
-        return int(np.prod(shape))
+        return int(np.prod(self.observation_shape))
 
-    @property
+    @cached_property
     def observation_dtype(self) -> np.dtype[Any]:
-        dtype = self.seats[0].observation_space.dtype
-        if dtype is None:
-            raise TypeError(f"{self.game_id}: observations have no dtype")
-        return np.dtype(dtype)
+        return np.result_type(*(_dtype(self.game_id, seat) for seat in self.seats))
+
+
+def _factors(game_id: str, seat: SeatSpec) -> tuple[int, ...]:
+    space = seat.action_space
+    if isinstance(space, spaces.Discrete):
+        return (int(space.n),)
+    if isinstance(space, spaces.MultiDiscrete):
+        return tuple(int(n) for n in space.nvec.reshape(-1))
+    raise TypeError(f"{game_id}: seat {seat.name} acts in {space}, not Discrete or MultiDiscrete")
+
+
+def _shape(game_id: str, seat: SeatSpec) -> tuple[int, ...]:
+    if seat.observation_space.shape is None:
+        raise TypeError(f"{game_id}: observations of seat {seat.name} have no shape")
+    return seat.observation_space.shape
+
+
+def _dtype(game_id: str, seat: SeatSpec) -> np.dtype[Any]:
+    if seat.observation_space.dtype is None:
+        raise TypeError(f"{game_id}: observations of seat {seat.name} have no dtype")
+    return np.dtype(seat.observation_space.dtype)

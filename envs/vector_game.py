@@ -24,7 +24,8 @@ class Turns:
       env: which game of the batch, int32 [R].
       seat: which seat of it, int32 [R].
       obs: what that seat sees, [R, *observation_shape].
-      legal: its legal actions, bool [R, A]; every row has at least one.
+      legal: its legal actions, bool [R, A]; every row has at least one. Of actions with parts, the parts'
+        columns side by side, each part with one at least.
     """
 
     env: npt.NDArray[np.int32]
@@ -42,12 +43,15 @@ class Step:
       ended: the episode is over and the game has been reset, bool [num_envs].
       truncated: it was cut off rather than played out (implies ended), bool [num_envs].
       returns: rewards summed over the episode, float32 [num_envs, seats]; meaningful where ended.
+      aborted: the game broke down and the episode does not count (implies truncated), bool [num_envs]; None
+        where no game can.
     """
 
     rewards: npt.NDArray[np.float32]
     ended: npt.NDArray[np.bool_]
     truncated: npt.NDArray[np.bool_]
     returns: npt.NDArray[np.float32]
+    aborted: npt.NDArray[np.bool_] | None = None
 
 
 class VectorGame(ABC):
@@ -65,7 +69,7 @@ class VectorGame(ABC):
         """Plays one action for each row of `turns()`, in its order.
 
         Args:
-          actions: integers [R].
+          actions: integers [R]; see `envs.actions` for those that have parts.
 
         Raises:
           IllegalActionError: an action is not legal. Nothing was played, unless the game was made
@@ -75,3 +79,10 @@ class VectorGame(ABC):
     @abstractmethod
     def histories(self, envs: npt.NDArray[np.integer[Any]]) -> list[list[int]]:
         """Returns the actions since the start of the current episode, chance included, of each named game."""
+
+    def take_errors(self) -> list[str]:
+        """Returns why episodes were aborted since the last call, a line each."""
+        return []
+
+    def close(self) -> None:  # noqa: B027  most games hold nothing
+        """Ends whatever the games hold: processes, windows. Nothing by default."""

@@ -9,12 +9,13 @@ from agents.bots import RandomBot
 from agents.collector import Collector
 from agents.policy import Policy
 from agents.seating import Series
+from matchmaking.errors import MatchmakingError
 from matchmaking.payoff import PairRecord, PayoffMatrix
+from matchmaking.sides import Sides
 
 # Games of one series, and series of a pair under way at once: what is played beyond the last one needed.
 EPISODES = 64
 AHEAD = 2
-MOST_GAMES_AT_ONCE = 2048
 # Plays in games for which no series is left until those under way are over; chosen for costing nothing.
 FILLER = "filler"
 
@@ -27,14 +28,23 @@ class Arena:
     """
 
     def __init__(
-        self, game_id: str, policies: Mapping[str, Policy], *, pairs: int, temperature: float, seed: int
+        self,
+        game_id: str,
+        policies: Mapping[str, Policy],
+        *,
+        sides: Sides,
+        num_envs: int,
+        temperature: float,
+        seed: int,
     ) -> None:
         """Args:
         policies: whom to play, by name.
-        pairs: how many will play at once, for the size of the batch.
+        sides: who can play which. In a game of more than two, one player sits on one side and the other on
+          all the others, in turn.
+        num_envs: games at once.
         temperature: of the networks' play; 0 is the best action always.
         """
-        num_envs = min(MOST_GAMES_AT_ONCE, AHEAD * EPISODES * max(1, pairs))
+        self._sides = sides
         self._collector = Collector(
             envs.make(game_id, num_envs, seed, forfeit_illegal=True),
             [],
@@ -47,6 +57,7 @@ class Arena:
             self._collector.put_policy(name, policy)
         self._collector.put_policy(FILLER, RandomBot())
         self._next_series = self.games = 0
+        self._pair_of: dict[int, tuple[str, str]] = {}
 
     def play(
         self,
@@ -82,13 +93,16 @@ class Arena:
             if not keep_on(self.games):
                 return False
             self._collector.tick()
-            played = [r for r in self._collector.take_results() if r.series.players in under_way]
+            played = [r for r in self._collector.take_results() if r.series.number in self._pair_of]
             wanted: list[Series] = []
             for result in played:
-                pair = result.series.players
-                counts = result.wins, result.draws, result.losses
-                payoff.record(*pair, *counts, margin=result.margin, seats=result.counts)
-                self.games += sum(counts)
+                pair = self._pair_of.pop(result.series.number)
+                self.games += result.episodes
+                for got in result.pairs():
+                    first, second = result.series.players[got.first], result.series.players[got.second]
+                    if first != second and got.counts.sum():
+                        counts = got.wins, got.draws, got.losses
+                        payoff.record(first, second, *counts, margin=got.margin, seats=got.counts)
                 under_way[pair] -= 1
                 if not is_enough(payoff.raw(*pair)):
                     wanted += next_series(pair, 1)
@@ -98,9 +112,32 @@ class Arena:
 
     def _add(self, series: list[Series]) -> None:
         """Queues series. The newest one plays on while none is left: let it not be somebody's."""
-        self._collector.add_series(*series, self._series((FILLER, FILLER), 2))
+        self._collector.add_series(*series, self._seated((FILLER,) * self._sides.count, 2))
 
     def _series(self, pair: tuple[str, str], episodes: int) -> Series:
+        one, others = pair if self._next_series % 2 == 0 else (pair[1], pair[0])
+        players = pair if self._sides.count == 2 else (one, *(others,) * (self._sides.count - 1))
+        series = self._seated(players, episodes)
+        self._pair_of[series.number] = pair
+        return series
+
+    def _seated(self, players: tuple[str, ...], episodes: int) -> Series:
+        """Raises: MatchmakingError: these cannot meet."""
+        sides = self._sides.seat(players)
+        if sides is None:
+            raise MatchmakingError(
+                f"{' and '.join(dict.fromkeys(players))} play the same side and cannot meet"
+            )
         self._next_series += 1
-        number = self._next_series
-        return Series(number, pair, (0, 0), (False, False), episodes, "tournament", "tournament")
+        nobody, rotates = (False,) * len(players), self._sides.rotate(players)
+        return Series(
+            self._next_series,
+            players,
+            (0,) * len(players),
+            nobody,
+            episodes,
+            "tournament",
+            "tournament",
+            sides,
+            rotates,
+        )

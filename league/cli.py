@@ -40,6 +40,8 @@ app = typer.Typer(
 )
 db_app = typer.Typer(no_args_is_help=True, help="The database's schema.")
 app.add_typer(db_app, name="db")
+games_app = typer.Typer(help="The games: which there are, whether one keeps the contract, how fast it is.")
+app.add_typer(games_app, name="games")
 
 Home = Annotated[
     str | None, typer.Option("--home", help="Data folder (default: $LEAGUE_HOME or ./league-data).")
@@ -301,6 +303,71 @@ def bench(as_json: Json = False) -> None:
     for f in figures:
         table.add_row(f.name, f"{f.median:,.0f}", f"{f.lowest:,.0f}", f"{f.highest:,.0f}")
     out.print(table)
+
+
+@games_app.callback(invoke_without_command=True)
+def games_list(
+    context: typer.Context,
+    family: Annotated[str | None, typer.Option(help="Only native, openspiel, pettingzoo or plugin.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Lists the games with their seats and spaces."""
+    if context.invoked_subcommand is not None:
+        return
+    from league.games import GameFacts, facts, listed
+
+    found: list[GameFacts] = []
+    refused: dict[str, str] = {}
+    for game_id in listed(family):
+        try:
+            found.append(facts(game_id))
+        except USER_ERRORS as error:
+            refused[game_id] = str(error).removeprefix(f"{game_id} ").removeprefix(f"{game_id}: ")
+    if as_json:
+        print(json.dumps({"games": [asdict(f) for f in found], "refused": refused}))
+    else:
+        printing.print_games(found, refused)
+
+
+@games_app.command("check")
+def games_check(
+    game_id: Annotated[str, typer.Argument(metavar="ID", help="Such as python:my_game:make.")],
+    episodes: Annotated[int, typer.Option(min=1, help="Of random play.")] = 50,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    as_json: Json = False,
+) -> None:
+    """Plays a game at random and says which rules of the contract it keeps; exit code 1 if it breaks one."""
+    from envs import conformance
+    from league.games import facts
+
+    known = facts(game_id)  # an id that is wrong is not a game that fails
+    report = conformance.check(game_id, episodes=episodes, seed=seed)
+    if as_json:
+        print(json.dumps(asdict(report)))
+    else:
+        printing.print_conformance(known, report)
+    if not report.ok:
+        raise typer.Exit(1)
+
+
+@games_app.command("bench")
+def games_bench(
+    game_id: Annotated[str, typer.Argument(metavar="ID")],
+    num_envs: Annotated[int | None, typer.Option(min=1, help="Games at once.")] = None,
+    seconds: Annotated[float, typer.Option(min=0.1, help="Of each measurement.")] = 3.0,
+    as_json: Json = False,
+) -> None:
+    """Measures a game on one core: moves a second at random, and by a network in every seat."""
+    from league.games import measure
+
+    speed = measure(game_id, num_envs, seconds)
+    if as_json:
+        print(json.dumps(asdict(speed)))
+        return
+    out.print(
+        f"{game_id}, {speed.num_envs:,} games at once: {speed.random_play:,.0f} moves/s of the game alone, "
+        f"{speed.by_network:,.0f} by an MLP 128×128"
+    )
 
 
 @db_app.command("upgrade")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import fnmatch
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -43,6 +45,21 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
+@cache
+def spec_of(game_id: str) -> GameSpec:
+    """Returns a game's spec. Raises: GameError."""
+    game = envs.make(game_id, 1)
+    game.close()
+    return game.spec
+
+
+def sides_of(spec: GameSpec, seats: tuple[str, ...]) -> tuple[int, ...]:
+    """Returns the sides whose seats these names or patterns mean."""
+    names = [seat.name for seat in spec.seats]
+    chosen = {n for pattern in seats for n in fnmatch.filter(names, pattern)}
+    return tuple(k for k, members in enumerate(spec.sides) if names[members[0]] in chosen)
+
+
 class StopConfig(Section):
     """When the run ends by itself: at whichever comes first."""
 
@@ -74,6 +91,10 @@ class NetworkConfig(Section):
 
     kind: Literal["mlp"] = "mlp"
     hidden: tuple[Annotated[int, Field(ge=1, le=8192)], ...] = Field((128, 128), min_length=1, max_length=16)
+    normalise: bool = Field(
+        False,
+        description="observations, by mean and variance of those seen so far, kept with the weights",
+    )
 
 
 class LearnerConfig(Section):
@@ -147,6 +168,11 @@ class PlayerConfig(Section):
     reset_probability: Share = Field(0.0, description="with opponents: of starting over after a snapshot")
     population: PopulationConfig | None = Field(
         None, description="weights and hyper-parameters are inherited"
+    )
+    seats: tuple[str, ...] | None = Field(
+        None,
+        min_length=1,
+        description="names or patterns (adversary_*) of what it plays; all by default",
     )
     network: NetworkConfig | None = Field(None, description="instead of the run's")
     learner: LearnerConfig | None = Field(None, description="instead of the run's")
@@ -222,6 +248,17 @@ class EvaluationConfig(Section):
         return EvaluationRule(self.anchor_share, self.learner_share, self.coverage_share)
 
 
+class EnvsConfig(Section):
+    """How games that are not League's own are run, and how much they may go wrong."""
+
+    isolation: Literal["none", "process"] = Field(
+        "none", description="process: each PettingZoo or own environment in a process of its own"
+    )
+    max_bad_share: Share = Field(
+        0.02, description="of the episodes; when more have broken down the run stops and says why"
+    )
+
+
 class PayoffConfig(Section):
     """How win rates are kept."""
 
@@ -254,6 +291,7 @@ class RunConfig(Section):
     learner: LearnerConfig = LearnerConfig()
     rollout: RolloutConfig = RolloutConfig()
     evaluation: EvaluationConfig = EvaluationConfig()
+    envs: EnvsConfig = EnvsConfig()
     payoff: PayoffConfig = PayoffConfig()
     ratings: RatingsConfig = RatingsConfig()
     learner_workers: int = Field(
@@ -333,13 +371,10 @@ class RunConfig(Section):
     def game_spec(self, source: str = "config") -> GameSpec:
         """Returns the game's spec. Raises: ConfigError: the game or a bot cannot be had for a league."""
         try:
-            spec = envs.make(self.game, 1).spec
+            spec = spec_of(self.game)
         except GameError as error:
             raise ConfigError(f"{source}: game: {error}") from error
-        if spec.num_seats != 2:
-            raise ConfigError(
-                f"{source}: game: {self.game!r} has {spec.num_seats} seats; a league needs a game of two"
-            )
+        self._require_sides(spec, source)
         for index, anchor in enumerate(self.anchors):
             try:
                 make_bot(anchor, spec, 0)
@@ -347,10 +382,67 @@ class RunConfig(Section):
                 raise ConfigError(f"{source}: anchors[{index}]: {error}") from error
         return spec
 
+    def num_sides(self) -> int:
+        """Returns how many players a game of this run has: one for each team."""
+        return len(spec_of(self.game).sides)
+
+    def limited_sides(self) -> dict[str, tuple[int, ...]]:
+        """Returns the sides of those learning players that do not play every one, by name."""
+        spec = spec_of(self.game)
+        limited = {}
+        for name, entry in self.roster().items():
+            if entry.seats is not None:
+                sides = sides_of(spec, entry.seats)
+                if len(sides) < len(spec.sides):
+                    limited[name] = sides
+        return limited
+
+    def _require_sides(self, spec: GameSpec, source: str) -> None:
+        names = [seat.name for seat in spec.seats]
+        for index, entry in enumerate(self.players):
+            for pattern in entry.seats or ():
+                if not fnmatch.filter(names, pattern):
+                    raise ConfigError(
+                        f"{source}: players[{index}].seats: {pattern!r} is no seat of {self.game}"
+                        f"{nearest(pattern, names)}; it has {', '.join(names)}"
+                    )
+            chosen = {n for p in entry.seats or ("*",) for n in fnmatch.filter(names, p)}
+            for seats in spec.sides:
+                part = [names[k] for k in seats]
+                if chosen & set(part) and not chosen >= set(part):
+                    raise ConfigError(
+                        f"{source}: players[{index}].seats: {', '.join(sorted(chosen & set(part)))} without "
+                        f"{', '.join(sorted(set(part) - chosen))}: one player plays a whole team"
+                    )
+        if len(spec.sides) == 1:
+            exploiters = sorted({e.role for e in self.players} - {"main"})
+            if exploiters:
+                raise ConfigError(
+                    f"{source}: players: {', '.join(exploiters)} has nobody to exploit: in {self.game} "
+                    "all seats are of one team; use role: main"
+                )
+        mains = [e.seats for e in self.players if e.role == "main"]
+        covered = {k for seats in mains for k in (sides_of(spec, seats) if seats else range(len(spec.sides)))}
+        for side, seats in enumerate(spec.sides):
+            if side not in covered:
+                team = ", ".join(names[k] for k in seats)
+                raise ConfigError(f"{source}: players: no main plays {team}; add one with these seats")
+
     def network_spec(self, entry: PlayerConfig, spec: GameSpec) -> NetworkSpec:
         """Returns the network of a roster entry for a game."""
         network = entry.network or self.network
-        return NetworkSpec(spec.observation_size, spec.num_actions, network.hidden, network.kind)
+        factors = spec.action_factors if len(spec.action_factors) > 1 else ()
+        highest = max(float(np.max(getattr(s.observation_space, "high", 1.0))) for s in spec.seats)
+        image = spec.observation_dtype == np.uint8 and highest > 1.0
+        return NetworkSpec(
+            spec.observation_size,
+            spec.num_actions,
+            network.hidden,
+            network.kind,
+            factors,
+            1.0 / 255.0 if image else 1.0,
+            network.normalise,
+        )
 
     def roster(self) -> dict[str, PlayerConfig]:
         """Returns every learning player by name (`main.0`, `main.1`, …) and its entry."""

@@ -39,4 +39,8 @@ class RuntimeFailedError(LeagueError):
     """The processes of a run died more often than they may."""
 
 
+class BadGamesError(RuntimeFailedError):
+    """Too many episodes of a run broke down: the game is at fault, and starting again mends nothing."""
+
+
 USER_ERRORS = (LeagueError, AgentError, GameError, MatchmakingError)

@@ -7,7 +7,6 @@ changed is handed out as `Changes`. No Ray, no SQL, no clock: time and progress 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -15,18 +14,20 @@ from typing import Any
 
 import numpy as np
 
-from agents.seating import Series, SeriesResult
+from agents.seating import PairOutcome, Series, SeriesResult
 from league.config import PlayerConfig, RunConfig
 from league.records import Changes, EventRecord, PairRow, PlayerRecord, SeriesRow, Snapshot
 from matchmaking.errors import DuplicateResultError, ResultError
-from matchmaking.evaluation import RatedPlayer, RatedPool
+from matchmaking.evaluation import TRIES, RatedPlayer, RatedPool
 from matchmaking.rankings import rank
 from matchmaking.ratings.base import Rating, RatingSystem, SeriesOutcome
 from matchmaking.ratings.elo import Elo
 from matchmaking.ratings.openskill import OpenSkill
+from matchmaking.ratings.score import Score
 from matchmaking.ratings.trueskill import TrueSkill
 from matchmaking.roles import Mixture, RoleRule, snapshot_due
 from matchmaking.roster import Context, Memo, Roster
+from matchmaking.sides import Sides
 
 # Rankings of the whole pool, kept like ratings; the equilibrium and α-Rank are of its best players.
 FITTED = ("bradley_terry", "nash", "alpha_rank")
@@ -90,14 +91,22 @@ class LeagueManager:
         self.config = config
         self.players = {p.name: p for p in snapshot.players}
         self.payoff = snapshot.payoff(config.payoff.decay)
+        self._entries: dict[str, PlayerConfig] = config.roster()
+        limited = config.limited_sides()
+        for player in snapshot.players:
+            if player.parent in limited:
+                limited[player.name] = limited[player.parent]
+        self._sides = Sides(config.num_sides(), limited)
+        # A game of many is counted as games of two; each is worth less.
+        pairs_of_one = max(1, self._sides.count - 1)
         self.systems: list[RatingSystem] = [
             TrueSkill(tau=config.ratings.trueskill_tau, draw_probability=config.ratings.draw_probability),
-            Elo(k=config.ratings.elo_k),
+            Elo(k=config.ratings.elo_k / pairs_of_one),
             OpenSkill(tau=config.ratings.trueskill_tau),
         ]
-        systems = [*(s.name for s in self.systems), *FITTED]
+        self._score = Score() if self._sides.count == 1 else None
+        systems = [*(s.name for s in self.systems), *FITTED, *(["score"] if self._score else [])]
         self._ratings = {name: dict(snapshot.ratings.get(name, {})) for name in systems}
-        self._entries: dict[str, PlayerConfig] = config.roster()
         self._rules: dict[str, RoleRule] = {name: entry.rule() for name, entry in self._entries.items()}
         self._populations = {n: e.population.build() for n, e in self._entries.items() if e.population}
         self._evaluation = config.evaluation.build()
@@ -105,9 +114,14 @@ class LeagueManager:
         self._rng = np.random.default_rng([config.seed, self._next_series])
         self._leased: dict[int, Series] = {}
         self._scheduled = dict.fromkeys(self._entries, 0.0)
-        self._roster = Roster(p.for_matching() for p in snapshot.players)
+        self._roster = Roster()
+        # For each side whom one can meet there; the same for all where everybody can play every side.
+        every = range(self._sides.count)
+        self._opposite = [Roster() for _ in every] if limited else [self._roster for _ in every]
+        for player in snapshot.players:
+            self._note_member(player)
         self._rated = RatedPool()
-        self._memos: dict[str, Memo] = {}
+        self._memos: dict[tuple[str, int], Memo] = {}
         self._orders: dict[str, Order] = {}
         self._verified: set[tuple[str, str]] = set()
         self._dirty_players: dict[str, None] = {}
@@ -152,6 +166,7 @@ class LeagueManager:
         """The same for a snapshot that one of the learners has left behind."""
         self.add(snapshot)
         parent = self.players[snapshot.parent or ""]
+        self._share_sides(snapshot.name, parent.name)
         self._put(replace(parent, snapshots=parent.snapshots + 1))
 
     @property
@@ -166,13 +181,16 @@ class LeagueManager:
         planned, drawn = 0, []
         while planned < episodes:
             me = min(self._scheduled, key=lambda n: self._scheduled[n] / self._entries[n].share)
-            match = self._rules[me].match(self._context(me))
             n = self.config.rollout.episodes_per_series
-            # Against itself a player learns from both seats.
-            drawn.append(
-                self._lease((me, match.opponent), (True, match.opponent == me), n, "training", match.branch)
-            )
-            self._scheduled[me] += n * (2 if match.opponent == me else 1)
+            side = self._sides.draw(me, self._rng)
+            others = [k for k in range(self._sides.count) if k != side]
+            matches = [self._rules[me].match(self._context(me, k)) for k in others]
+            # Against itself a player learns from every seat.
+            learners = (True, *(match.opponent == me for match in matches))
+            branch = matches[0].branch if matches else "cooperation"
+            players = (me, *(match.opponent for match in matches))
+            drawn.append(self._lease(players, learners, n, "training", branch, (side, *others)))
+            self._scheduled[me] += n * sum(learners)
             planned += n
         floor = min(self._scheduled[n] / self._entries[n].share for n in self._scheduled)
         for name in self._scheduled:  # keeps the numbers small over weeks
@@ -183,18 +201,20 @@ class LeagueManager:
         """Draws series for the ratings until `episodes` are planned; they teach nobody."""
         planned, drawn = 0, []
         while planned < episodes:
-            pair = self._evaluation.choose(self._rated, self.payoff, self._rng)
-            if pair is None:
+            players = self._rated_players()
+            sides = None if players is None else self._sides.seat(players)
+            if players is None or sides is None:
                 break
             n = self.config.evaluation.episodes
-            drawn.append(self._lease(pair, (False, False), n, "evaluation", "rating"))
+            learners = (False,) * len(players)
+            drawn.append(self._lease(players, learners, n, "evaluation", "rating", sides))
             planned += n
         return drawn
 
     def series_among(self, players: Sequence[str], episodes: int) -> list[Series]:
         """Draws a rating series for each pair of these players."""
         return [
-            self._lease(pair, (False, False), episodes, "evaluation", "round_robin")
+            self._lease(pair, (False, False), episodes, "evaluation", "round_robin", (0, 1))
             for pair in combinations(players, 2)
         ]
 
@@ -217,32 +237,43 @@ class LeagueManager:
         self._require_leased(results)
         for result in results:
             series = self._leased.pop(result.series.number)
-            first, second = series.players
-            in_first, in_second = (tuple(row) for row in result.counts.tolist())
-            self._series_rows.append(
-                SeriesRow(
-                    series.number,
-                    first,
-                    second,
-                    series.generations,
-                    series.purpose,
-                    series.branch,
-                    in_first,
-                    in_second,
-                    result.margin,
-                    result.moves,
-                )
-            )
-            generations = tuple(self.players[p].generation for p in series.players)
-            if first == second or generations != series.generations:
-                continue
-            wins, draws, losses = result.wins, result.draws, result.losses
-            self.payoff.record(first, second, wins, draws, losses, margin=result.margin, seats=result.counts)
-            self._dirty_pairs[min(first, second), max(first, second)] = None
-            if series.purpose == "training":
-                self._update_qualities(first, second, wins)
-            else:
-                self._rate(first, second, SeriesOutcome(wins, draws, losses))
+            if len(series.players) == 1:
+                self._take_in_score(result)
+            for pair, outcome in enumerate(result.pairs()):
+                self._take_in(series, pair, outcome, result.moves if pair == 0 else 0)
+
+    def _take_in(self, series: Series, pair: int, outcome: PairOutcome, moves: int) -> None:
+        """Takes in what one player of a series got against another."""
+        first, second = series.players[outcome.first], series.players[outcome.second]
+        generations = (series.generations[outcome.first], series.generations[outcome.second])
+        in_first, in_second = (tuple(row) for row in outcome.counts.tolist())
+        row = (generations, series.purpose, series.branch, in_first, in_second, outcome.margin, moves, pair)
+        self._series_rows.append(SeriesRow(series.number, first, second, *row))
+        if first == second or generations != tuple(self.players[p].generation for p in (first, second)):
+            return
+        wins, draws, losses = outcome.wins, outcome.draws, outcome.losses
+        if wins + draws + losses == 0:  # every episode broke down
+            return
+        self.payoff.record(first, second, wins, draws, losses, margin=outcome.margin, seats=outcome.counts)
+        self._dirty_pairs[min(first, second), max(first, second)] = None
+        if series.purpose == "training":
+            self._update_qualities(first, second, wins)
+        else:
+            self._rate(first, second, SeriesOutcome(wins, draws, losses))
+
+    def _take_in_score(self, result: SeriesResult) -> None:
+        """Takes in what somebody got who played every seat."""
+        series = result.series
+        (name,), (generation,) = series.players, series.generations
+        total, squares = float(result.scores[0]), float(result.squares[0])
+        counts = (0, result.episodes, 0), (0, 0, 0)
+        row = ((generation,) * 2, series.purpose, series.branch, *counts, total, result.moves)
+        self._series_rows.append(SeriesRow(series.number, name, name, *row))
+        rated = series.purpose != "training" and generation == self.players[name].generation
+        if self._score and rated and result.episodes:
+            moves, table = self.players[name].state == "learning", self._ratings["score"]
+            table[name] = self._score.rate(table[name], total, squares, result.episodes, moves=moves)
+            self._mark_rating(name)
 
     def learners_progressed(self, progress: list[LearnerProgress]) -> list[Order]:
         """Takes in where the learners are and returns what they shall do now."""
@@ -257,7 +288,9 @@ class LeagueManager:
                 continue
             since = player.steps - player.snapshot_steps
             win_rate = self._entries[name].snapshot.win_rate
-            if snapshot_due(rule, name, since, self._roster, self.payoff, win_rate):
+            others = [k for k in range(self._sides.count) if k != self._sides.of(name)[0]]
+            roster = self._opposite[others[0]] if others else self._roster
+            if snapshot_due(rule, name, since, roster, self.payoff, win_rate):
                 generation = player.generation + (1 if rule.resets(self._rng) else 0)
                 order: Order = SnapshotOrder(
                     name, f"{name}.v{player.snapshots + 1}", player.generation, generation
@@ -280,6 +313,7 @@ class LeagueManager:
         if self._orders.pop(order.player, None) is None:
             return
         parent = self.players[order.player]
+        self._share_sides(order.snapshot, parent.name)
         self._put(
             PlayerRecord(
                 order.snapshot,
@@ -291,6 +325,8 @@ class LeagueManager:
                 steps=steps,
             )
         )
+        if self._score:
+            self._ratings["score"][order.snapshot] = self._score.initial()
         for system in self.systems:
             # The copy is exactly as strong as its parent; only the parent's rating may lag behind it.
             mine, fresh = self._ratings[system.name][parent.name], system.initial()
@@ -399,15 +435,42 @@ class LeagueManager:
         if changes.history:
             self._unrecorded.clear()
 
+    def _rated_players(self) -> tuple[str, ...] | None:
+        """Draws who plays the next rating series, one for each side; None: nobody can."""
+        if self._sides.count == 1:
+            alone = self._evaluation.one(self._rated, self._rng)
+            return None if alone is None else (alone,)
+        may_meet = self._sides.may_meet if self._sides.limited else None
+        for _ in range(TRIES):
+            pair = self._evaluation.choose(self._rated, self.payoff, self._rng, may_meet)
+            if pair is None:
+                return None
+            rest = (
+                self._evaluation.near(self._rated, pair[0], self._rng) for _ in range(self._sides.count - 2)
+            )
+            players = (*pair, *rest)
+            if self._sides.seat(players) is not None:
+                return players
+        return None
+
     def _lease(
-        self, players: tuple[str, str], learners: tuple[bool, bool], episodes: int, purpose: str, branch: str
+        self,
+        players: tuple[str, ...],
+        learners: tuple[bool, ...],
+        episodes: int,
+        purpose: str,
+        branch: str,
+        sides: tuple[int, ...],
     ) -> Series:
-        generations = (self.players[players[0]].generation, self.players[players[1]].generation)
-        series = Series(self._next_series, players, generations, learners, episodes, purpose, branch)
+        generations = tuple(self.players[p].generation for p in players)
+        rotates = self._sides.rotate(players)
+        series = Series(
+            self._next_series, players, generations, learners, episodes, purpose, branch, sides, rotates
+        )
         self._next_series += 1
         if branch.startswith("verify") and (players[0], branch) not in self._verified:
             self._verified.add((players[0], branch))  # once a snapshot: the feed is for people
-            rate = self.payoff.win_rate(*players)
+            rate = self.payoff.win_rate(players[0], players[1])
             self._event(
                 "verification", players[0], branch=branch, opponent=players[1], win_rate=round(rate, 3)
             )
@@ -428,12 +491,17 @@ class LeagueManager:
                     f"series {series.number} is of {' and '.join(leased.players)}, "
                     f"a result came for {' and '.join(series.players)}"
                 )
-            if result.counts.shape != (2, 3) or bool((result.counts < 0).any()):
+            shape = (len(series.pairs), 2, 3)
+            if result.counts.shape != shape or bool((result.counts < 0).any()):
                 raise ResultError(
-                    f"series {series.number}: counts must be six numbers from 0, not {result.counts.tolist()}"
+                    f"series {series.number}: counts must be six numbers from 0 for each pair, "
+                    f"not {result.counts.tolist()}"
                 )
-            if not math.isfinite(result.margin):
-                raise ResultError(f"series {series.number}: margin {result.margin} is not a finite number")
+            if not (np.isfinite(result.margins).all() and np.isfinite(result.scores).all()):
+                raise ResultError(
+                    f"series {series.number}: margin {result.margins.tolist()} or score "
+                    f"{result.scores.tolist()} is not a finite number"
+                )
             seen.add(series.number)
 
     def _takeover(self, player: PlayerRecord) -> TakeoverOrder | None:
@@ -456,15 +524,16 @@ class LeagueManager:
         perturbed = rule.perturbed(self.players[name].hyperparameters, self._rng)
         return TakeoverOrder(player.name, name, state, player.generation + 1, perturbed)
 
-    def _context(self, me: str) -> Context:
+    def _context(self, me: str, side: int) -> Context:
+        """What a decision about whom `me` meets on a side may look at."""
         return Context(
             me,
-            self._roster,
+            self._opposite[side],
             self.payoff,
             self._rng,
             self._ratings["trueskill"],
             self.players[me].qualities,
-            self._memos.setdefault(me, Memo()),
+            self._memos.setdefault((me, side), Memo()),
         )
 
     def _forget(self, player: str) -> None:
@@ -484,9 +553,21 @@ class LeagueManager:
     def _put(self, player: PlayerRecord) -> None:
         known = self.players.get(player.name)
         if known is None or known.for_matching() != player.for_matching():
-            self._roster.put(player.for_matching())
+            self._note_member(player)
         self.players[player.name] = player
         self._dirty_players[player.name] = None
+
+    def _note_member(self, player: PlayerRecord) -> None:
+        facts = player.for_matching()
+        self._roster.put(facts)
+        if self._sides.limited:
+            for side in self._sides.of(player.name):
+                self._opposite[side].put(facts)
+
+    def _share_sides(self, name: str, parent: str) -> None:
+        """Lets a snapshot play what its parent can."""
+        if parent in self._sides.limited:
+            self._sides = replace(self._sides, limited={**self._sides.limited, name: self._sides.of(parent)})
 
     def _rate(self, first: str, second: str, outcome: SeriesOutcome) -> None:
         moves = {p: self.players[p].state == "learning" for p in (first, second)}
@@ -501,14 +582,18 @@ class LeagueManager:
     def _rate_anew(self, player: str) -> None:
         for system in self.systems:
             self._ratings[system.name][player] = system.initial()
+        if self._score:
+            self._ratings["score"][player] = self._score.initial()
         self._mark_rating(player)
 
     def _note_rated(self, name: str) -> None:
-        player, rating = self.players[name], self._ratings["trueskill"].get(name)
+        player = self.players[name]
+        rating = self._ratings["score" if self._score else "trueskill"].get(name)
         if player.state == "retired" or rating is None:
             self._rated.remove(name)
         else:
-            learning, anchor = player.state == "learning", player.role == "anchor"
+            learning = player.state == "learning"
+            anchor = player.role == "anchor" and self._score is None
             self._rated.put(RatedPlayer(name, rating.mu, rating.sigma, learning, anchor))
 
     def _mark_rating(self, player: str) -> None:

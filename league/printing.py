@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from league.records import RunRecord
 from league.services import LeagueService, Standing
 
 if TYPE_CHECKING:
+    from envs.conformance import ConformanceReport
     from league.analysis import Analysis
+    from league.games import GameFacts
     from league.runtime.messages import RunStatus
     from league.simulation import Simulation
     from league.tournaments import TournamentResults
@@ -53,10 +56,10 @@ def print_standings(service: LeagueService, run: RunRecord) -> None:
         f"{run.moves:,} moves, {rate:,.0f} a second · {run.games:,} games"
     )
     rows = service.standings(run.id)
-    columns = _columns()
+    columns = _columns(any(row.score is not None for row in rows))
     if out.width < NARROW:
         for name in ("state", "parent", "games", "role", "Nash", "α-rank"):
-            del columns[name]
+            columns.pop(name, None)
     table = Table(box=None)
     for name in columns:
         left = name in ("player", "role", "state", "parent")
@@ -134,8 +137,8 @@ def _print_branches(analysis: Analysis) -> None:
         out.print(table)
 
 
-def _columns() -> dict[str, Callable[[Standing], str]]:
-    return {
+def _columns(cooperative: bool) -> dict[str, Callable[[Standing], str]]:
+    columns: dict[str, Callable[[Standing], str]] = {
         "rank": lambda r: str(r.rank),
         "player": lambda r: r.player,
         "role": lambda r: r.role,
@@ -151,6 +154,44 @@ def _columns() -> dict[str, Callable[[Standing], str]]:
         "step": lambda r: f"{r.steps:,}",
         "parent": lambda r: r.parent or "",
     }
+    if not cooperative:
+        return columns
+    kept = ("rank", "player", "role", "state", "games", "step", "parent")
+    scored = {k: v for k, v in columns.items() if k in kept}
+    return {**dict(list(scored.items())[:4]), "score": _score, **dict(list(scored.items())[4:])}
+
+
+def _score(row: Standing) -> str:
+    return "" if row.score is None else f"{row.score:.2f} ± {row.score_error or 0.0:.2f}"
+
+
+def print_games(found: Sequence[GameFacts], refused: Mapping[str, str]) -> None:
+    """Prints games, and those that a league cannot play with the reason."""
+    table = Table(box=None)
+    for name in ("game", "seats", "sides", "sees", "actions", "moves", "outcome"):
+        table.add_column(name, justify="right" if name == "seats" else "left", overflow="fold")
+    for f in found:
+        sides = "one team" if len(f.sides) == 1 else f"{len(f.sides)}"
+        if any(len(side) > 1 for side in f.sides) and len(f.sides) > 1:
+            sides = " v ".join(str(len(side)) for side in f.sides)
+        shape = "×".join(str(n) for n in f.observation) or "1"
+        actions = "·".join(str(n) for n in f.actions) if len(f.actions) < 6 else f"{len(f.actions)} parts"
+        sees = f"{f.dtype} {shape}"
+        table.add_row(f.game_id, str(f.seats), sides, sees, actions, f.turns, f.outcome.replace("_", "/"))
+    out.print(table)
+    for game_id, reason in refused.items():
+        out.print(f"{game_id}: {reason}", style="dim", soft_wrap=True)
+
+
+def print_conformance(known: GameFacts, report: ConformanceReport) -> None:
+    """Prints which rules a game keeps."""
+    sides = " v ".join(", ".join(side) for side in known.sides)
+    out.print(f"[bold]{known.game_id}[/] · {sides} · {report.episodes} episodes, {report.moves:,} moves")
+    for rule in report.passed:
+        out.print(f"[green]kept[/]    {rule}")
+    for rule, why in report.failures.items():
+        out.print(Text.assemble(("broken  ", "red"), f"{rule}: {why}"), soft_wrap=True)
+    out.print("It can be trained on." if report.ok else "Mend what is broken; a league would stop on it.")
 
 
 def print_tournament(results: TournamentResults) -> None:
@@ -163,11 +204,30 @@ def print_tournament(results: TournamentResults) -> None:
         table.add_row(str(k), place.player, *row)
     out.print(table)
     pairs = Table(box=None)
-    for name in ("first", "second", "won", "drawn", "lost", "score", "interval", "as first", "as second"):
+    for name in (
+        "first",
+        "second",
+        "won",
+        "drawn",
+        "lost",
+        "score",
+        "interval",
+        "margin",
+        "as first",
+        "as second",
+    ):
         pairs.add_column(name, justify="left" if name in ("first", "second") else "right", no_wrap=True)
     for p in results.pairs:
         counts = (f"{n:,}" for n in (p.wins, p.draws, p.losses))
         seats = (f"{(w + d / 2) / max(1, w + d + x):.1%}" for w, d, x in p.seats)
-        pairs.add_row(p.first, p.second, *counts, f"{p.score:.1%}", f"{p.low:.1%} … {p.high:.1%}", *seats)
+        pairs.add_row(
+            p.first,
+            p.second,
+            *counts,
+            f"{p.score:.1%}",
+            f"{p.low:.1%} … {p.high:.1%}",
+            f"{p.margin:+.3g}",
+            *seats,
+        )
     out.print(pairs)
     out.print(f"Bradley-Terry in Elo points above {results.anchor or 'the mean'} · {results.games:,} games")

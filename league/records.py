@@ -91,7 +91,8 @@ class PairRow:
 class SeriesRow:
     """A finished series; counts are (won, drawn, lost) of the first player in seat 0 and in seat 1.
 
-    `generations`: the players' resets when they played it. `margin`: see `PairRecord`.
+    `generations`: the players' resets when they played it. `margin`: see `PairRecord`; of somebody who played
+    alone, the returns summed. `pair`: which of the series' pairs of players this is of.
     """
 
     number: int
@@ -104,6 +105,7 @@ class SeriesRow:
     second_seat: tuple[int, int, int]
     margin: float
     moves: int
+    pair: int = 0
 
     @property
     def outcome(self) -> SeriesOutcome:

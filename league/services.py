@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,7 @@ UNPLACED = 1000.0
 
 @dataclass(frozen=True)
 class Standing:
-    """One row of the standings, ranked by TrueSkill's conservative μ − 3σ.
+    """One row of the standings, ranked by TrueSkill's conservative μ − 3σ; cooperative games by mean score.
 
     OpenSkill is its μ − 3σ; Bradley-Terry is Elo points above the anchor with the standard error; Nash and
     α-Rank are shares of the pool's equilibrium. They are None until the pool has been surveyed and
@@ -47,6 +48,8 @@ class Standing:
     bradley_terry_error: float | None
     nash: float | None
     alpha_rank: float | None
+    score: float | None
+    score_error: float | None
     games: int
     rated_games: int
     wins: int
@@ -219,10 +222,20 @@ def _standings(snapshot: Snapshot) -> list[Standing]:
         return rating.mu - 3.0 * rating.sigma
 
     rows = []
-    ranked = sorted(snapshot.players, key=lambda p: (-conservative(trueskill, p.name), p.name))
+    scores = ratings.get("score", {})
+
+    def merit(name: str) -> float:
+        if not scores:
+            return conservative(trueskill, name)
+        return scores[name].mu if name in scores and scores[name].games else -math.inf
+
+    ranked = sorted(snapshot.players, key=lambda p: (-merit(p.name), p.name))
     for rank, player in enumerate(ranked, start=1):
         rating, record = trueskill.get(player.name, unrated), payoff.total(player.name)
         fitted = bradley_terry.get(player.name)
+        score = scores.get(player.name)
+        if score is not None and not score.games:
+            score = None
         if fitted is not None and fitted.sigma > UNPLACED:
             fitted = None
         rows.append(
@@ -240,8 +253,10 @@ def _standings(snapshot: Snapshot) -> list[Standing]:
                 bradley_terry_error=fitted.sigma if fitted else None,
                 nash=nash[player.name].mu if player.name in nash else None,
                 alpha_rank=alpha_rank[player.name].mu if player.name in alpha_rank else None,
-                games=int(record.games),
-                rated_games=rating.games,
+                score=score.mu if score else None,
+                score_error=score.sigma if score else None,
+                games=int(record.games) if score is None else score.games,
+                rated_games=rating.games if score is None else score.games,
                 wins=int(record.wins),
                 draws=int(record.draws),
                 losses=int(record.losses),

@@ -100,7 +100,7 @@ class Truth:
         counts = np.stack([wins, np.zeros_like(wins), halves - wins], axis=2)
         margins = (wins.sum(axis=1) - (halves - wins).sum(axis=1)).tolist()
         return [
-            SeriesResult(s, counts[k], float(margins[k]), 2 * STEPS_PER_EPISODE * s.episodes)
+            SeriesResult.of_two(s, counts[k], float(margins[k]), 2 * STEPS_PER_EPISODE * s.episodes)
             for k, s in enumerate(series)
         ]
 

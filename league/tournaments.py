@@ -10,17 +10,23 @@ import envs
 from agents.errors import UnknownBotError
 from agents.policy import Policy
 from agents.processor import resolve_precision
-from league.arena import Arena
+from league.arena import AHEAD, EPISODES, Arena
 from league.checkpoints import CheckpointStore
 from league.config import RunConfig
 from league.config_errors import nearest
 from league.errors import NotFoundError
 from league.players import load_policy
 from league.records import PlayerRecord, Snapshot
+from matchmaking.errors import MatchmakingError
 from matchmaking.payoff import PayoffMatrix
 from matchmaking.rankings import rank
 from matchmaking.sequential import StopRule
+from matchmaking.sides import Sides
 from matchmaking.tournament import Format, Gauntlet, MatchScore, RoundRobin, Swiss
+
+# After a learning player's name: as it was before it had learnt anything.
+AT_START = "@start"
+MOST_GAMES_AT_ONCE = 2048
 
 
 @dataclass(frozen=True)
@@ -28,7 +34,8 @@ class TournamentRules:
     """What is played.
 
     Attributes:
-      players: members of the run, or bots by id. opponents: of a gauntlet.
+      players: members of the run, or bots by id; `main.0@start` is main.0 before it had learnt anything.
+      opponents: of a gauntlet.
       rounds: of a Swiss tournament.
       greedy: networks play their best action always; else they draw from their policy, as in training.
       stop: when a pair has played enough.
@@ -120,6 +127,12 @@ def play(
     form = rules.build()
     config = RunConfig.from_data(league.run.config, source=f"run {league.run.id}")
     policies = _policies(league, store, config, form.players, rules.seed)
+    sides = _sides(league, config)
+    if sides.count == 1:
+        raise MatchmakingError(
+            f"in {config.game} all seats are of one team: nobody plays against anybody; "
+            "the standings have the scores"
+        )
     payoff, rounds, complete = PayoffMatrix(), list[list[MatchScore]](), True
     arena: Arena | None = None
 
@@ -128,13 +141,24 @@ def play(
             arena = Arena(
                 config.game,
                 policies,
-                pairs=len(pairs),
+                sides=sides,
+                num_envs=min(config.rollout.num_envs, MOST_GAMES_AT_ONCE, AHEAD * EPISODES * len(pairs)),
                 temperature=0.0 if rules.greedy else 1.0,
                 seed=rules.seed,
             )
         complete = arena.play(pairs, payoff, rules.stop.is_enough, rules.stop.max_games, keep_on)
         rounds.append([MatchScore(*pair, rules.stop.points(payoff.raw(*pair))) for pair in pairs])
     return _results(form, payoff, rounds, rules.stop, config.anchors, complete)
+
+
+def _sides(league: Snapshot, config: RunConfig) -> Sides:
+    limited = config.limited_sides()
+    for player in league.players:
+        if player.parent in limited:
+            limited[player.name] = limited[player.parent]
+    for name in list(limited):
+        limited[f"{name}{AT_START}"] = limited[name]
+    return Sides(config.num_sides(), limited)
 
 
 def _policies(
@@ -144,8 +168,10 @@ def _policies(
     spec, dtype = envs.make(config.game, 1).spec, resolve_precision(config.learner.precision)
     policies = {}
     for k, name in enumerate(names):
-        member = members.get(name) or PlayerRecord(name, "anchor", "frozen", bot=name)
+        member = members.get(name.removesuffix(AT_START)) or PlayerRecord(name, "anchor", "frozen", bot=name)
         checkpoint = member.learner_state if member.state == "learning" else member.checkpoint
+        if name.endswith(AT_START) and member.initial_checkpoint is not None:
+            checkpoint = member.initial_checkpoint
         try:
             policies[name] = load_policy(
                 store, spec, bot=member.bot, checkpoint=checkpoint, seed=seed + k, dtype=dtype

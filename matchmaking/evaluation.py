@@ -9,7 +9,7 @@ between the players (equilibria, cycles) is only known as far as it has been pla
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +21,8 @@ from matchmaking.payoff import PayoffMatrix
 NEIGHBOURS = 64
 # Nearness of those who are far away.
 FLOOR = 0.02
+# Draws before it is given up to find two who may meet.
+TRIES = 32
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,10 @@ class RatedPool:
         """Returns who stands at a place in the order of `refresh`."""
         return self._names[int(self._order[place])]
 
+    def place(self, name: str) -> int:
+        """Returns where somebody stands in the order of `refresh`."""
+        return int(np.flatnonzero(self._order == self._slots[name])[0])
+
     def __len__(self) -> int:
         return len(self._slots)
 
@@ -121,18 +127,44 @@ class EvaluationRule:
     spread: float = 5.0
 
     def choose(
+        self,
+        pool: RatedPool,
+        payoff: PayoffMatrix,
+        rng: np.random.Generator,
+        may_meet: Callable[[str, str], bool] | None = None,
+    ) -> tuple[str, str] | None:
+        """Returns a pair to play, or None when there are not two players who may meet.
+
+        Args:
+          may_meet: whether two players can sit at one game; by default all can.
+        """
+        for _ in range(1 if may_meet is None else TRIES):
+            pair = self._pair(pool, payoff, rng)
+            if pair is None or may_meet is None or may_meet(*pair):
+                return pair
+        return None
+
+    def one(self, pool: RatedPool, rng: np.random.Generator) -> str | None:
+        """Returns somebody to play alone, in a game without opponents; None when there is nobody."""
+        if not len(pool):
+            return None
+        pool.refresh()
+        return pool.name(self._subject(pool, rng))
+
+    def near(self, pool: RatedPool, subject: str, rng: np.random.Generator) -> str:
+        """Returns somebody else of about a player's strength: to fill the seats of a game of many."""
+        pool.refresh()
+        return pool.name(self._near(pool, pool.place(subject), rng))
+
+    def _pair(
         self, pool: RatedPool, payoff: PayoffMatrix, rng: np.random.Generator
     ) -> tuple[str, str] | None:
-        """Returns a pair to play, or None when there are not two players."""
         if len(pool) < 2:
             return None
         pool.refresh()
         if rng.random() < self.coverage_share:
             return self._strangers(pool, payoff, rng)
-        if len(pool.learners) and rng.random() < self.learner_share:
-            subject = int(pool.learners[rng.integers(len(pool.learners))])
-        else:
-            subject = _place(pool.uncertainty, rng.random())
+        subject = self._subject(pool, rng)
         anchors = pool.anchors[pool.anchors != subject]
         if len(anchors) and rng.random() < self.anchor_share:
             anchor = int(anchors[rng.integers(len(anchors))])
@@ -140,6 +172,11 @@ class EvaluationRule:
             if pool.learning[subject] or rng.random() < math.exp(-0.5 * gap**2) + FLOOR:
                 return pool.name(subject), pool.name(anchor)
         return pool.name(subject), pool.name(self._near(pool, subject, rng))
+
+    def _subject(self, pool: RatedPool, rng: np.random.Generator) -> int:
+        if len(pool.learners) and rng.random() < self.learner_share:
+            return int(pool.learners[rng.integers(len(pool.learners))])
+        return _place(pool.uncertainty, rng.random())
 
     def _strangers(self, pool: RatedPool, payoff: PayoffMatrix, rng: np.random.Generator) -> tuple[str, str]:
         size = len(pool)

@@ -85,7 +85,7 @@ class Main:
         coin = context.rng.random()
         if coin < self.pfsp_share and roster.historicals:
             return _pfsp_match(context, roster.historicals, self.pfsp_weighting, "pfsp")
-        main = context.pick(roster.mains) if roster.mains else me
+        main = context.pick(roster.mains or context.self_or_mains())
         if coin < self.pfsp_share + self.verification_share:
             verification = self._verification(context, main)
             if verification is not None:
@@ -191,7 +191,10 @@ class Mixture:
             candidates, chances = sampler.candidates(context)
             if candidates:
                 return Match(context.me, context.draw(candidates, chances), branch)
-        return Match(context.me, context.me, "self_play")
+        selves = context.self_or_mains()
+        if not selves:
+            raise RosterError(f"{context.me} finds nobody to meet; add a main for the other sides")
+        return Match(context.me, context.pick(selves), "self_play")
 
     def targets(self, me: str, roster: Roster) -> Pool:
         return Pool() if self.targets_pool is None else roster.pool(self.targets_pool, me)

@@ -19,7 +19,10 @@ T = TypeVar("T")
 
 
 class Roster:
-    """The players that can be matched, looked up as the roles need them; retired ones are left out."""
+    """The players that can be matched, looked up as the roles need them; retired ones are left out.
+
+    In a game whose sides not everybody can play there is one of these for each side, of those who can.
+    """
 
     def __init__(self, players: Iterable[Player] = ()) -> None:
         self._by_name: dict[str, Player] = {}
@@ -27,6 +30,9 @@ class Roster:
         self.version = 0
         for player in players:
             self.put(player)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._by_name
 
     def put(self, player: Player) -> None:
         """Adds a player or replaces what is known of it; a retired one leaves."""
@@ -67,7 +73,11 @@ class Roster:
             raise MatchmakingError(f"unknown pool {name!r}; one of {', '.join(POOLS)}")
         key = (name, me if name in ("mine", "learners", "everyone") else "")
         if key not in self._pools:
-            self._pools[key] = Pool(p.name for p in self._by_name.values() if _belongs(p, name, me))
+            # Who cannot sit here has no past selves here; those of the mains who can stand in for them.
+            mains = name == "mine" and me not in self._by_name
+            self._pools[key] = Pool(
+                p.name for p in self._by_name.values() if _belongs(p, "past_mains" if mains else name, me)
+            )
         return self._pools[key]
 
 
@@ -76,6 +86,8 @@ def _belongs(player: Player, pool: str, me: str) -> bool:
         return player.role == "historical"
     if pool == "mine":
         return player.role == "historical" and player.parent == me
+    if pool == "past_mains":
+        return player.role == "historical" and player.parent_role == "main"
     if pool == "mains":
         return player.role == "main"
     if pool == "exploiters":
@@ -122,6 +134,10 @@ class Context:
         if key not in values:
             values[key] = work_out()
         return values[key]  # type: ignore[return-value]
+
+    def self_or_mains(self) -> Sequence[str]:
+        """Returns myself, or where I cannot sit opposite myself the mains who can."""
+        return [self.me] if self.me in self.roster else self.roster.mains
 
     def lowest_win_rate(self, pool: Pool) -> float:
         """Returns my win rate against whom I score least."""

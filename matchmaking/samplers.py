@@ -40,6 +40,10 @@ def _uniform(names: Sequence[str]) -> Candidates:
     return names, np.full(len(names), 1.0 / len(names)) if names else np.zeros(0)
 
 
+def _shared(share: float, names: Sequence[str]) -> Array:
+    return np.full(len(names), share / max(len(names), 1))
+
+
 def _require_pool(pool: str) -> None:
     if pool not in POOLS:
         raise MatchmakingError(f"unknown pool {pool!r}; one of {', '.join(POOLS)}")
@@ -50,7 +54,7 @@ class SelfPlay:
     """Myself as I am now."""
 
     def candidates(self, context: Context) -> Candidates:
-        return [context.me], np.ones(1)
+        return _uniform(context.self_or_mains())
 
 
 @dataclass(frozen=True)
@@ -90,12 +94,11 @@ class Window:
             raise MatchmakingError(f"window needs size ≥ 1 and latest_share in [0, 1], got {self}")
 
     def candidates(self, context: Context) -> Candidates:
-        past = context.roster.pool("mine", context.me)[-self.size :]
+        past, latest = context.roster.pool("mine", context.me)[-self.size :], context.self_or_mains()
         if not past:
-            return [context.me], np.ones(1)
-        chances = np.full(len(past) + 1, (1.0 - self.latest_share) / len(past))
-        chances[-1] = self.latest_share
-        return [*past, context.me], chances
+            return _uniform(latest)
+        chances = np.full(len(past), (1.0 - self.latest_share) / len(past))
+        return [*past, *latest], np.append(chances, _shared(self.latest_share, latest))
 
 
 @dataclass(frozen=True)
@@ -116,11 +119,11 @@ class Quality:
             raise MatchmakingError(f"quality needs latest_share in [0, 1] and learning_rate > 0, got {self}")
 
     def candidates(self, context: Context) -> Candidates:
-        past = context.roster.pool("mine", context.me)
+        past, latest = context.roster.pool("mine", context.me), context.self_or_mains()
         if not past:
-            return [context.me], np.ones(1)
+            return _uniform(latest)
         chances = self.chances(past, context.qualities) * (1.0 - self.latest_share)
-        return [*past, context.me], np.append(chances, self.latest_share)
+        return [*past, *latest], np.append(chances, _shared(self.latest_share, latest))
 
     def chances(self, past: Sequence[str], qualities: Mapping[str, float]) -> Array:
         """Returns p_i of each past self, [N]."""

@@ -48,6 +48,7 @@ def _sentence(event: EventRecord) -> str:
         "reset": f"{who} went back to its initial weights (generation {event.data.get('generation')})",
         "verification": _verification(event),
         "inherited": f"{who} goes on as a copy of {event.data.get('source')}",
+        "bad_episode": f"an episode broke down: {event.data.get('reason')}",
         "run_started": f"the league began with {event.data.get('players')} players",
         "restarted": f"processes were restarted: {event.data.get('reason')}",
         "rolled_back": f"{who} diverged and went back to its last good weights: {event.data.get('reason')}",

@@ -68,6 +68,7 @@ def ppo_loss(
     clip: float,
     value_coefficient: float,
     entropy_coefficient: float,
+    factors: tuple[int, ...] = (),
 ) -> PPOLoss:
     """The clipped surrogate with value loss and entropy bonus (eq. 7 and 9).
 
@@ -76,12 +77,11 @@ def ppo_loss(
     Args:
       heads: logits and value, [M, A + 1]. legal: bool [M, A]. actions: int64 [M].
       behaviour_log_probs: log μ, [M]. advantages, returns: [M].
+      factors: choices of each part of an action, A in all; empty: it has one part.
     """
     logits = heads[:, :-1].masked_fill(~legal, -1e9)
     values = heads[:, -1]
-    log_pi = torch.log_softmax(logits, dim=-1)
-    log_probs = log_pi.gather(1, actions[:, None])[:, 0]
-    entropy = -(log_pi.exp() * log_pi).sum(-1).mean()
+    log_probs, entropy = log_prob_and_entropy(logits, actions, factors)
     log_ratio = log_probs - behaviour_log_probs
     ratio = log_ratio.exp()
     clipped = ratio.clamp(1.0 - clip, 1.0 + clip)
@@ -93,3 +93,24 @@ def ppo_loss(
         approximate_kl = (ratio - 1.0 - log_ratio).mean()
         clip_fraction = (ratio != clipped).float().mean()
     return PPOLoss(total, policy.detach(), value.detach(), entropy.detach(), approximate_kl, clip_fraction)
+
+
+def log_prob_and_entropy(
+    logits: torch.Tensor, actions: torch.Tensor, factors: tuple[int, ...] = ()
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Returns log π(a|x), [M], and the mean entropy; parts of an action are independent, so both add up.
+
+    Args:
+      logits: [M, A], masked. actions: int64 [M], see `envs.actions`.
+    """
+    if len(factors) <= 1:
+        log_pi = torch.log_softmax(logits, dim=-1)
+        return log_pi.gather(1, actions[:, None])[:, 0], -(log_pi.exp() * log_pi).sum(-1).mean()
+    log_prob, entropy, left = torch.zeros_like(logits[:, 0]), torch.zeros(()), actions
+    parts = list(zip(torch.split(logits, list(factors), dim=-1), factors, strict=True))
+    for part, choices in reversed(parts):  # the last part is the lowest digit
+        log_pi = torch.log_softmax(part, dim=-1)
+        log_prob = log_prob + log_pi.gather(1, (left % choices)[:, None])[:, 0]
+        entropy = entropy - (log_pi.exp() * log_pi).sum(-1).mean()
+        left = left // choices
+    return log_prob, entropy

@@ -81,7 +81,7 @@ class LeagueRepository:
                 session,
                 SeriesTable,
                 [here | {"at": now} | _series_values(s) for s in changes.series],
-                ("run_id", "number"),
+                ("run_id", "number", "pair"),
             )
             ratings = [
                 here | {"player": p, "system": s, "mu": r.mu, "sigma": r.sigma, "games": r.games}
@@ -200,7 +200,7 @@ def _seat_values(seats: Seats) -> dict[str, int]:
 
 
 def _series_values(series: SeriesRow) -> dict[str, Any]:
-    names = ("number", "first", "second", "purpose", "branch", "margin", "moves")
+    names = ("number", "pair", "first", "second", "purpose", "branch", "margin", "moves")
     first_generation, second_generation = series.generations
     return {
         **{name: getattr(series, name) for name in names},
@@ -223,4 +223,5 @@ def series_row(row: SeriesTable) -> SeriesRow:
         *_seats(row),
         row.margin,
         row.moves,
+        row.pair,
     )

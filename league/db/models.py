@@ -88,6 +88,7 @@ class SeriesTable(Base):
     __tablename__ = "series"
     run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True)
     number: Mapped[int] = mapped_column(primary_key=True)
+    pair: Mapped[int] = mapped_column(primary_key=True, server_default="0")
     first: Mapped[str] = mapped_column(String(100))
     second: Mapped[str] = mapped_column(String(100))
     first_generation: Mapped[int] = mapped_column(server_default="-1")

@@ -6,7 +6,7 @@ Plain object: an actor carries it in a Ray run, the serial loop calls it directl
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from league.config import RunConfig
@@ -27,6 +27,8 @@ METRICS_SECONDS = 2.0
 HISTORY_SECONDS = 4.0
 SURVEY_SECONDS = 10.0
 RATE_WINDOW_SECONDS = 5.0
+# Fewer broken episodes than this are no verdict on a game.
+FEWEST_BAD = 20
 
 
 class Coordinator:
@@ -51,6 +53,8 @@ class Coordinator:
         self._played_before = loaded.run.play_seconds
         self._started: float | None = None
         self._stopping = False
+        self._aborted, self._last_error = 0, ""
+        self._failure: str | None = None
         self._waiting: dict[str, float] = {}
         self._learner_metrics: dict[str, dict[str, float]] = {}
         self._marks: list[tuple[float, int, int]] = []
@@ -70,7 +74,9 @@ class Coordinator:
         self._games += report.games
         self._waiting[worker] = report.waiting
         # A report whose answer was lost comes again; its series are counted already.
-        self._manager.record([r for r in report.results if not self._manager.is_recorded(r)])
+        fresh = [r for r in report.results if not self._manager.is_recorded(r)]
+        self._manager.record(fresh)
+        self._note_bad_episodes(sum(r.aborted for r in fresh), report.errors)
         stop = self.is_finished()
         training = [] if stop else self._manager.next_training_series(report.wanted_training)
         evaluation = [] if stop else self._manager.next_evaluation_series(report.wanted_evaluation)
@@ -103,6 +109,18 @@ class Coordinator:
         self._manager.note(kind, player, **data)
         self._write(force=True)
 
+    def _note_bad_episodes(self, aborted: int, errors: Sequence[str]) -> None:
+        """Writes down what games did wrong; too much of it ends the run."""
+        self._aborted += aborted
+        for error in errors:
+            self._manager.note("bad_episode", reason=error)
+            self._last_error = error
+        if self._aborted >= FEWEST_BAD and self._aborted > self._config.envs.max_bad_share * self._games:
+            self._failure = (
+                f"{self._aborted} of {self._games} episodes broke down, more than envs.max_bad_share="
+                f"{self._config.envs.max_bad_share}; the last: {self._last_error}"
+            )
+
     def stop(self) -> None:
         """From now on every answer says stop."""
         self._stopping = True
@@ -112,7 +130,7 @@ class Coordinator:
         self._write(force=True, history=True)
 
     def is_finished(self) -> bool:
-        return self._stopping or self.progress() >= 1.0
+        return self._stopping or self._failure is not None or self.progress() >= 1.0
 
     def play_seconds(self) -> float:
         return self._played_before + (0.0 if self._started is None else self._clock() - self._started)
@@ -141,6 +159,7 @@ class Coordinator:
             snapshots=sum(p.role == "historical" for p in self._manager.players.values()),
             progress=self.progress(),
             finished=self.is_finished(),
+            failure=self._failure,
         )
 
     def _rates(self) -> tuple[float, float]:

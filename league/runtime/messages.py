@@ -13,7 +13,10 @@ from league.manager import LearnerProgress, Order, SnapshotOrder, TakeoverOrder
 
 @dataclass(frozen=True)
 class RolloutReport:
-    """What a worker has played since its last report, and how many more episodes it could start."""
+    """What a worker has played since its last report, and how many more episodes it could start.
+
+    `errors`: what games did wrong, some of them; each broke an episode off.
+    """
 
     results: list[SeriesResult]
     moves: int
@@ -21,6 +24,7 @@ class RolloutReport:
     wanted_training: int
     wanted_evaluation: int
     waiting: float
+    errors: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -105,3 +109,4 @@ class RunStatus:
     snapshots: int
     progress: float
     finished: bool
+    failure: str | None = None

@@ -6,6 +6,7 @@ Plain object: an actor carries it in a Ray run, the serial loop calls it directl
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import torch
 
@@ -22,6 +23,8 @@ from league.runtime.messages import FrozenPlayer, RolloutOrders, RolloutReport, 
 
 # Policies of frozen players kept in memory, in use or not.
 POLICY_CACHE = 256
+# Of what games did wrong, so many of a report's; the rest are counted with their series.
+ERRORS_REPORTED = 5
 
 
 class RolloutPlayer:
@@ -34,8 +37,10 @@ class RolloutPlayer:
         self._store = CheckpointStore(checkpoint_url)
         self._dtype = resolve_precision(config.learner.precision)
         rollout, evaluation = config.rollout, config.evaluation
-        training_game = envs.make(config.game, rollout.num_envs, seed, forfeit_illegal=True)
-        evaluation_game = envs.make(config.game, evaluation.num_envs, seed + 1, forfeit_illegal=True)
+        how: dict[str, Any] = {"forfeit_illegal": True, "isolation": config.envs.isolation}
+        training_game = envs.make(config.game, rollout.num_envs, seed, **how)
+        evaluation_game = envs.make(config.game, evaluation.num_envs, seed + 1, **how)
+        self._games = (training_game, evaluation_game)
         self._spec = training_game.spec
         roster = config.roster()
         self.learners = list(roster)
@@ -46,6 +51,7 @@ class RolloutPlayer:
             fragment_length=rollout.fragment_length,
             fragment_lanes=rollout.fragment_lanes,
             seed=seed,
+            discount=config.learner.discount,
         )
         self._evaluation = Collector(
             evaluation_game,
@@ -131,6 +137,7 @@ class RolloutPlayer:
             if self._config.evaluation.share > 0
             else 0,
             waiting=min(1.0, self._waited / seconds),
+            errors=tuple(error for game in self._games for error in game.take_errors())[:ERRORS_REPORTED],
         )
         self._last_report, self._waited = now, 0.0
         return report

@@ -15,7 +15,7 @@ from league.config import RunConfig
 from league.db.league_state import LeagueRepository
 from league.db.runs import RunRepository
 from league.db.session import Database
-from league.errors import LeaseLostError, RunBusyError, RuntimeFailedError
+from league.errors import BadGamesError, LeaseLostError, RunBusyError, RuntimeFailedError
 from league.records import DesiredState, EventRecord, RunRecord
 from league.runtime.coordinator import Coordinator
 from league.runtime.learning import LearnerPool
@@ -27,6 +27,7 @@ LEASE_SECONDS = 10.0
 HEARTBEAT_SECONDS = 2.0
 STATUS_SECONDS = 0.5
 RESTARTS = 5
+REASON_LENGTH = 1000
 
 OnStatus = Callable[[RunStatus], None]
 
@@ -85,6 +86,9 @@ class Supervisor:
                 try:
                     finished = self._play(config, run_id, token, stop, desired, on_status)
                     break
+                except BadGamesError as error:
+                    self._runs.release(run_id, token, "failed", str(error)[:REASON_LENGTH])
+                    raise
                 except RuntimeFailedError as error:
                     failures += 1
                     repository = LeagueRepository(self._database, run_id)
@@ -155,6 +159,8 @@ class Supervisor:
             run.finish()
             if finished:
                 on_status(run.status())
+            if status.failure is not None:
+                raise BadGamesError(status.failure)
             return finished
 
     def _play_serially(
@@ -185,6 +191,9 @@ class Supervisor:
             evaluation_share=config.evaluation.share,
             on_exchange=exchanged,
         )
+        failure = coordinator.status().failure
+        if failure is not None:
+            raise BadGamesError(failure)
         return coordinator.progress() >= 1.0
 
     @contextmanager

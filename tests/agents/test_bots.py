@@ -21,7 +21,8 @@ def score(game_id: str, first: str, second: str, episodes: int = 60) -> float:
     c.add_series(Series(1, (first, second), (0, 0), (False, False), episodes, "evaluation", "test"))
     while not (results := c.take_results()):
         c.tick()
-    return (results[0].wins + 0.5 * results[0].draws) / int(results[0].counts.sum())
+    (pair,) = results[0].pairs()
+    return (pair.wins + 0.5 * pair.draws) / int(pair.counts.sum())
 
 
 @pytest.mark.parametrize("game_id", ["native:connect_four", "openspiel:connect_four"])

@@ -118,8 +118,8 @@ def test_rewards_are_the_games_outcomes() -> None:
     assert (terminal == 1.0).any()
     assert (running == 0.0).all()
     results = c.take_results()
-    played = sum(r.wins + r.draws + r.losses for r in results)
-    won = sum(r.wins for r in results) / played
+    played = sum(int(r.counts.sum()) for r in results)
+    won = sum(pair.wins for r in results for pair in r.pairs()) / played
     assert (terminal == 1.0).mean() == pytest.approx(won, abs=0.08)
 
 
@@ -199,8 +199,8 @@ def test_seats_are_balanced_and_outcomes_counted_by_seat() -> None:
         results += [r for r in c.take_results() if r.series.number < 2]
     fixed, uneven = sorted(results, key=lambda r: r.series.number)
     # Both play the lowest column: the same game every time, and the same seat wins it.
-    assert fixed.counts.tolist() in ([[5, 0, 0], [0, 0, 5]], [[0, 0, 5], [5, 0, 0]])
-    assert uneven.counts.sum(axis=1).tolist() == [250, 250]
+    assert fixed.counts[0].tolist() in ([[5, 0, 0], [0, 0, 5]], [[0, 0, 5], [5, 0, 0]])
+    assert uneven.counts[0].sum(axis=1).tolist() == [250, 250]
     assert uneven.moves > 500 * 7
 
 
@@ -228,5 +228,6 @@ def test_seating_keeps_a_series_result_whole() -> None:
     seating.count_moves(np.arange(4, dtype=np.int32))
     assert seating.finish(ended, returns) == 4
     (result,) = seating.take_results()
-    assert (result.wins, result.draws, result.losses, result.moves) == (2, 1, 1, 4)
-    assert result.counts.tolist() == [[1, 1, 0], [1, 0, 1]]
+    (pair,) = result.pairs()
+    assert (pair.wins, pair.draws, pair.losses, result.moves) == (2, 1, 1, 4)
+    assert pair.counts.tolist() == [[1, 1, 0], [1, 0, 1]]

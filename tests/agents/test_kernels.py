@@ -7,16 +7,22 @@ import pytest
 import torch
 
 from agents import kernels
+from agents.algorithms.ppo import log_prob_and_entropy
 
 
 def sample(
-    heads: np.ndarray, legal: np.ndarray, temperature: float, seed: int = 0
+    heads: np.ndarray,
+    legal: np.ndarray,
+    temperature: float,
+    seed: int = 0,
+    factors: tuple[int, ...] | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     n = len(heads)
     actions, log_probs, values = np.zeros(n, np.int64), np.zeros(n, np.float32), np.zeros(n, np.float32)
-    uniforms = np.random.default_rng(seed).random(n, np.float32)
+    uniforms = np.random.default_rng(seed).random((n, len(factors or (1,))), np.float32)
     rows = np.arange(n, dtype=np.int32)
-    kernels.sample_actions(heads, rows, legal, uniforms, temperature, actions, log_probs, values)
+    parts = np.array(factors or (legal.shape[1],), np.int64)
+    kernels.sample_actions(heads, rows, legal, parts, uniforms, temperature, actions, log_probs, values)
     return actions, log_probs, values
 
 
@@ -34,6 +40,23 @@ def test_actions_are_drawn_from_the_masked_softmax() -> None:
     expected = torch.softmax(torch.tensor([1.0, 2.0, 0.5]), 0).numpy()
     assert np.bincount(actions, minlength=4)[:3] / 60_000 == pytest.approx(expected, abs=0.01)
     assert log_probs == pytest.approx(np.log(expected)[actions], abs=1e-5)
+    assert (values == 0.25).all()
+
+
+def test_an_action_of_parts_is_drawn_part_by_part() -> None:
+    heads = np.tile(np.array([[1.0, 2.0, 0.0, 3.0, 0.5, 0.25]], np.float32), (60_000, 1))
+    legal = np.tile(np.array([[True, True, True, False, True]]), (60_000, 1))
+    actions, log_probs, values = sample(heads, legal, 1.0, factors=(2, 3))
+    first, second = np.divmod(actions, 3)
+    one, two = np.exp([1.0, 2.0]) / np.exp([1.0, 2.0]).sum(), np.exp([0.0, 0.5]) / np.exp([0.0, 0.5]).sum()
+    assert (second != 1).all()  # masked
+    assert np.bincount(first) / 60_000 == pytest.approx(one, abs=0.01)
+    assert np.bincount(second, minlength=3)[[0, 2]] / 60_000 == pytest.approx(two, abs=0.01)
+    together = np.log(one[first]) + np.log(two[second // 2])
+    assert log_probs == pytest.approx(together, abs=1e-5)
+    logits = torch.tensor(heads[:64, :5]).masked_fill(~torch.tensor(legal[:64]), -1e9)
+    learnt, _ = log_prob_and_entropy(logits, torch.tensor(actions[:64]), (2, 3))
+    assert learnt.numpy() == pytest.approx(log_probs[:64], abs=1e-5)
     assert (values == 0.25).all()
 
 

@@ -9,7 +9,7 @@ import pyspiel
 import pytest
 
 import envs
-from envs.conformance import random_actions
+from envs.actions import random_actions
 from envs.errors import GameError, IllegalActionError
 
 

@@ -7,7 +7,7 @@ import pyspiel
 import pytest
 
 import envs
-from envs.conformance import random_actions
+from envs.actions import random_actions
 from envs.errors import GameError, IllegalActionError
 
 
@@ -67,6 +67,30 @@ def test_an_illegal_action_names_game_seat_and_action() -> None:
         game.step(np.array([4]))
 
 
-def test_a_simultaneous_game_is_refused() -> None:
-    with pytest.raises(GameError, match="not sequential"):
-        envs.make("openspiel:goofspiel", 1)
+@pytest.mark.parametrize(
+    ("game_id", "reason"),
+    [
+        ("openspiel:mfg_crowd_modelling", "is a mean-field game"),
+        ("openspiel:coin_game", "shows its players no tensors"),
+    ],
+)
+def test_games_that_a_league_cannot_play_are_refused_with_the_reason(game_id: str, reason: str) -> None:
+    with pytest.raises(GameError, match=reason):
+        envs.make(game_id, 1)
+
+
+def test_in_a_simultaneous_game_every_seat_decides() -> None:
+    game = envs.make("openspiel:goofspiel(num_cards=3,imp_info=True)", 4, 0)
+    turns = game.turns()
+    assert turns.env.tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert turns.seat.tolist() == [0, 1] * 4
+    step = game.step(np.array([0, 1] * 4))  # the second bids higher, three times
+    step = game.step(np.array([1, 2] * 4))
+    assert step.ended.all()  # the last card plays itself
+    assert step.returns.sum(axis=1).tolist() == [0.0] * 4
+
+
+def test_partners_and_cooperators_are_one_side() -> None:
+    assert envs.make("openspiel:tiny_bridge_4p", 1).spec.sides == ((0, 2), (1, 3))
+    assert envs.make("openspiel:hanabi", 1).spec.sides == ((0, 1),)
+    assert len(envs.make("openspiel:leduc_poker(players=3)", 1).spec.sides) == 3

@@ -44,8 +44,12 @@ def test_every_config_of_the_repository_is_right(path: Path) -> None:
         ),
         ({"game": "native:conect_four"}, "did you mean native:connect_four?"),
         (
-            {"game": "openspiel:leduc_poker(players=3)"},
-            "has 3 seats; a league needs a game of two",
+            {"players": [{"role": "main", "seats": ["seat_7"]}]},
+            "players[0].seats: 'seat_7' is no seat of native:connect_four, did you mean seat_1?; it has",
+        ),
+        (
+            {"players": [{"role": "main", "seats": ["seat_0"]}]},
+            "players: no main plays seat_1; add one with these seats",
         ),
         (
             {"players": [{"role": "main_exploiter"}]},

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from agents.seating import Series, SeriesResult
@@ -27,7 +26,7 @@ def founded(config: RunConfig) -> LeagueManager:
 
 
 def result(series: Series, wins: int, draws: int, losses: int) -> SeriesResult:
-    return SeriesResult(series, np.array([[wins, draws, losses], [0, 0, 0]]), float(wins - losses), 40)
+    return SeriesResult.of_two(series, [[wins, draws, losses], [0, 0, 0]], float(wins - losses), 40)
 
 
 def pending(manager: LeagueManager, **totals: float) -> Changes:
@@ -37,7 +36,7 @@ def pending(manager: LeagueManager, **totals: float) -> Changes:
 
 
 def lease(manager: LeagueManager, first: str, second: str, purpose: str = "training") -> Series:
-    return manager._lease((first, second), (True, False), 16, purpose, "test")
+    return manager._lease((first, second), (True, False), 16, purpose, "test", (0, 1))
 
 
 def progress(manager: LeagueManager, player: str, steps: int) -> list[str]:
@@ -109,12 +108,12 @@ def test_results_of_games_that_were_not_drawn_are_refused(small_config: Make) ->
     before = manager.rating("main.0")
     good = result(series, 8, 0, 8)
     other = replace(series, players=("main.0", "main_exploiter.0"))
-    nan = SeriesResult(series, good.counts, float("nan"), 40)
+    nan = SeriesResult.of_two(series, good.counts[0], float("nan"), 40)
     for wrong, complaint in (
         (result(replace(series, number=99), 8, 0, 8), "99 was never drawn"),
         (result(other, 8, 0, 8), "is of main.0 and random, a result came for main.0 and main_exploiter.0"),
         (result(series, 17, 0, -1), "six numbers from 0"),
-        (nan, "margin nan is not a finite number"),
+        (nan, r"margin \[nan\] or score \[\] is not a finite number"),
     ):
         with pytest.raises(ResultError, match=complaint):
             manager.record([wrong])
@@ -128,7 +127,7 @@ def test_a_verification_is_told_once_a_snapshot(small_config: Make) -> None:
     manager = founded(small_config())
     pending(manager)
     for _ in range(3):
-        manager._lease(("main.0", "random"), (True, False), 16, "training", "verify_forgotten")
+        manager._lease(("main.0", "random"), (True, False), 16, "training", "verify_forgotten", (0, 1))
     events = pending(manager).events
     assert [(e.kind, e.player, e.data["branch"]) for e in events] == [
         ("verification", "main.0", "verify_forgotten")

@@ -1,0 +1,170 @@
+"""What a seat of a single environment sees and does, as flat arrays and one integer.
+
+Spaces are gymnasium's. Observations become one array in a compact dtype; actions become the choices of
+`envs.actions`, continuous ones cut into steps (Tang & Agrawal 2020, "Discretizing continuous action space for
+on-policy optimization": a handful of steps a dimension learns as well as a Gaussian).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+
+from envs.actions import MOST_ACTIONS, decompose
+from envs.errors import GameError
+
+
+@dataclass(frozen=True)
+class ImageOptions:
+    """How images [H, W, C] are made small.
+
+    Attributes:
+      size: edge of the square they are shrunk to; 0 keeps them. grayscale: one channel instead of three.
+      frame_stack: how many of the last ones are seen together, oldest first.
+    """
+
+    size: int = 0
+    grayscale: bool = False
+    frame_stack: int = 1
+
+
+class ObservationEncoder:
+    """Turns what one seat's environment says into an array of fixed shape."""
+
+    def __init__(self, space: spaces.Space[Any], image: ImageOptions) -> None:
+        """Args: space: the seat's; a dictionary with `observation` and `action_mask` is taken apart."""
+        self._space = space
+        self.has_mask = isinstance(space, spaces.Dict) and "action_mask" in space.spaces
+        inner = (
+            space["observation"]
+            if isinstance(space, spaces.Dict) and "observation" in space.spaces
+            else space
+        )
+        self._inner = inner
+        self._image = image
+        self._is_image = isinstance(inner, spaces.Box) and len(inner.shape) == 3 and inner.dtype == np.uint8
+        self._flatten = not isinstance(inner, spaces.Box | spaces.MultiBinary)
+        self.dtype = np.dtype(np.uint8 if inner.dtype in (np.uint8, np.bool_, np.int8) else np.float32)
+        if inner.dtype == np.int8 and isinstance(inner, spaces.Box) and float(np.min(inner.low)) < 0:
+            self.dtype = np.dtype(np.float32)
+        if self._flatten:
+            self.dtype = np.dtype(np.float32)
+        self.shape: tuple[int, ...] = self._shape()
+        self._frames: list[npt.NDArray[Any]] = []
+
+    def reset(self) -> None:
+        """Forgets the frames of the last episode."""
+        self._frames = []
+
+    def encode(self, seen: Any) -> npt.NDArray[Any]:
+        """Returns the array. Raises: ValueError: it does not have the space's shape."""
+        inner = seen["observation"] if isinstance(seen, dict) and "observation" in seen else seen
+        array = np.asarray(spaces.flatten(self._inner, inner) if self._flatten else inner)
+        if not self._flatten and array.shape != self._inner.shape:
+            raise ValueError(f"an observation of shape {array.shape}, the space says {self._inner.shape}")
+        if self._is_image:
+            return self._stacked(_shrink(array, self._image)).astype(self.dtype, copy=False)
+        return array.astype(self.dtype, copy=False)
+
+    def mask(self, seen: Any, info: Any) -> npt.NDArray[np.bool_] | None:
+        """Returns the legal actions, from the observation or the info; None when all are."""
+        found = None
+        if self.has_mask:
+            found = seen["action_mask"]
+        elif isinstance(info, dict):
+            found = info.get("action_mask")
+        return None if found is None else np.asarray(found, np.bool_)
+
+    def _shape(self) -> tuple[int, ...]:
+        if self._flatten:
+            return (int(spaces.flatdim(self._inner)),)
+        shape = tuple(int(n) for n in self._inner.shape or ())
+        if not self._is_image:
+            return shape
+        height, width, channels = shape
+        size = self._image.size
+        channels = (1 if self._image.grayscale else channels) * self._image.frame_stack
+        return (channels, size or height, size or width)
+
+    def _stacked(self, frame: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        if self._image.frame_stack == 1:
+            return frame
+        missing = self._image.frame_stack - len(self._frames) - 1
+        self._frames = [*self._frames[-self._image.frame_stack + 1 :], *[frame] * max(missing, 0), frame]
+        return np.concatenate(self._frames)
+
+
+class ActionEncoder:
+    """Turns one integer into what one seat's environment takes."""
+
+    def __init__(self, space: spaces.Space[Any], bins: int) -> None:
+        """Args: bins: steps that a continuous dimension is cut into.
+
+        Raises:
+          GameError: a space without bounds, or of a kind that nobody can number.
+        """
+        self._space = space
+        if isinstance(space, spaces.Discrete):
+            self.factors: tuple[int, ...] = (int(space.n),)
+        elif isinstance(space, spaces.MultiDiscrete):
+            self.factors = tuple(int(n) for n in space.nvec.reshape(-1))
+        elif isinstance(space, spaces.MultiBinary):
+            self.factors = (2,) * int(np.prod(space.shape))
+        elif isinstance(space, spaces.Box) and np.isfinite(space.low).all() and np.isfinite(space.high).all():
+            dimensions = int(np.prod(space.shape))
+            most = int(MOST_ACTIONS ** (1.0 / max(dimensions, 1)))
+            if most < 2:
+                raise GameError(
+                    f"actions of {dimensions} continuous dimensions are more than can be numbered"
+                )
+            self.factors = (max(2, min(bins, most)),) * dimensions
+        else:
+            raise GameError(
+                f"cannot act in {space}; known: Discrete, MultiDiscrete, MultiBinary, and Box with bounds"
+            )
+
+    @property
+    def space(self) -> spaces.Discrete | spaces.MultiDiscrete:
+        """What a league plays in."""
+        if len(self.factors) == 1:
+            return spaces.Discrete(self.factors[0])
+        return spaces.MultiDiscrete(list(self.factors))
+
+    def decode(self, action: int, factors: tuple[int, ...]) -> Any:
+        """Returns what the environment takes. Args: factors: of the game, in which this seat's are padded."""
+        space = self._space
+        if isinstance(space, spaces.Discrete):
+            first = action if len(factors) == 1 else int(decompose(np.array([action]), factors)[0, 0])
+            return int(first + space.start)
+        parts = decompose(np.array([action]), factors)[0, : len(self.factors)]
+        if isinstance(space, spaces.MultiDiscrete):
+            return (parts.reshape(space.nvec.shape) + space.start).astype(space.dtype)
+        if isinstance(space, spaces.MultiBinary):
+            return parts.reshape(space.shape).astype(space.dtype)
+        box: Any = space
+        share = parts.reshape(box.shape) / (np.array(self.factors).reshape(box.shape) - 1)
+        return (box.low + share * (box.high - box.low)).astype(box.dtype)
+
+
+def _shrink(image: npt.NDArray[Any], options: ImageOptions) -> npt.NDArray[Any]:
+    """Returns uint8 [C, H, W] from [H, W, C]: channels first, every pixel the mean of its block."""
+    if not options.size and not options.grayscale:
+        return np.ascontiguousarray(image.transpose(2, 0, 1))
+    if options.size:
+        height, width, _ = image.shape
+        rows = np.linspace(0, height, options.size + 1).astype(int)[:-1]
+        columns = np.linspace(0, width, options.size + 1).astype(int)[:-1]
+        heights = np.diff(np.append(rows, height))
+        widths = np.diff(np.append(columns, width))
+        summed = np.add.reduceat(image.astype(np.uint32), rows, axis=0)
+        summed = np.add.reduceat(summed, columns, axis=1)
+        small = summed / (heights[:, None, None] * widths[None, :, None])
+    else:
+        small = image.astype(np.float32)
+    if options.grayscale:
+        small = small.mean(axis=2, keepdims=True)
+    return np.ascontiguousarray(small.astype(np.uint8).transpose(2, 0, 1))

@@ -1,0 +1,257 @@
+"""One PettingZoo environment, driven the same way whether its agents move in turn or together.
+
+A table says who is to decide and takes their decisions; whatever the environment does wrong becomes a
+`GameContractError` that names the episode's seed, the step, the seat and the value.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+
+from envs.encoding import ActionEncoder, ImageOptions, ObservationEncoder
+from envs.errors import GameContractError, GameError
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """How an environment is played.
+
+    Attributes:
+      bins: steps that a continuous dimension of an action is cut into.
+      seat_indicator: append which seat it is to what it sees, for seats that share a network.
+      max_episode_steps: steps of the environment after which an episode counts as endless.
+      image: see `encoding`.
+    """
+
+    bins: int = 7
+    seat_indicator: bool = False
+    max_episode_steps: int = 10_000
+    image: ImageOptions = field(default_factory=ImageOptions)
+
+
+@dataclass(frozen=True)
+class TableSpec:
+    """What a table shows and takes, by seat.
+
+    Attributes:
+      names: of the seats. shapes, dtypes: of what each sees, its indicator included.
+      actions: what each acts in. turn_based: one seat at a time.
+    """
+
+    names: tuple[str, ...]
+    shapes: tuple[tuple[int, ...], ...]
+    dtypes: tuple[np.dtype[Any], ...]
+    actions: tuple[spaces.Discrete | spaces.MultiDiscrete, ...]
+    turn_based: bool
+
+
+@dataclass
+class Due:
+    """The decisions due, in the order of the seats; `masks` are of the seat's choices, None: all legal."""
+
+    seats: list[int]
+    observations: list[npt.NDArray[Any]]
+    masks: list[npt.NDArray[np.bool_] | None]
+
+
+@dataclass
+class Outcome:
+    """What a step brought: rewards by seat, whether the episode is over and was cut off."""
+
+    rewards: npt.NDArray[np.float32]
+    ended: bool
+    truncated: bool
+
+
+class Table:
+    """One environment and its encoders."""
+
+    def __init__(self, game_id: str, make: Callable[[], Any], options: TableOptions) -> None:
+        """Raises: GameError: it cannot be made, or what its agents see or do cannot be encoded."""
+        self._game_id, self._make, self._options = game_id, make, options
+        with _quiet():
+            self._env = _guarded(game_id, make)
+        self._parallel = not hasattr(self._env, "agent_iter")
+        self.agents: tuple[str, ...] = tuple(self._env.possible_agents)
+        self._seat = {agent: k for k, agent in enumerate(self.agents)}
+        with _quiet():
+            self._observers = [
+                ObservationEncoder(self._env.observation_space(a), options.image) for a in self.agents
+            ]
+            self._actors = [ActionEncoder(self._env.action_space(a), options.bins) for a in self.agents]
+        self.spec = self._describe()
+        self._factors: tuple[int, ...] = ()
+        self._episode_seed = -1
+        self._steps = 0
+        self._seen: dict[str, Any] = {}
+        self._infos: dict[str, Any] = {}
+
+    def play_in(self, factors: tuple[int, ...]) -> None:
+        """Sets the game's factors, in which the seats' own are padded."""
+        self._factors = factors
+
+    def reset(self, seed: int) -> Due:
+        """Begins an episode. Raises: GameContractError."""
+        self._episode_seed, self._steps = seed, 0
+        for observer in self._observers:
+            observer.reset()
+        try:
+            with _quiet():
+                answer = self._env.reset(seed=seed)
+        except Exception as error:
+            raise self._broken("reset", error) from error
+        if self._parallel:
+            self._seen, self._infos = answer
+        return self._due()
+
+    def step(self, actions: Sequence[int], due: Due) -> Outcome:
+        """Plays the decisions that were due. Raises: GameContractError."""
+        self._steps += 1
+        chosen = {
+            self.agents[seat]: self._actors[seat].decode(action, self._factors)
+            for seat, action in zip(due.seats, actions, strict=True)
+        }
+        try:
+            outcome = self._step_together(chosen) if self._parallel else self._step_alone(chosen)
+        except GameContractError:
+            raise
+        except Exception as error:
+            raise self._broken("step", error) from error
+        if not np.isfinite(outcome.rewards).all():
+            seat = int(np.flatnonzero(~np.isfinite(outcome.rewards))[0])
+            raise self._wrong(f"{self.agents[seat]} got a reward of {outcome.rewards[seat]}")
+        if self._steps >= self._options.max_episode_steps and not outcome.ended:
+            raise self._wrong(f"not over after max_episode_steps={self._options.max_episode_steps}")
+        return outcome
+
+    def due(self) -> Due:
+        """Returns the decisions due after a step that did not end the episode. Raises: GameContractError."""
+        return self._due()
+
+    def restart(self) -> None:
+        """Makes the environment anew, after it broke down."""
+        self.close()
+        self._env = _guarded(self._game_id, self._make)
+
+    def close(self) -> None:
+        with contextlib.suppress(Exception):  # it is thrown away; why it would not close is nobody's concern
+            self._env.close()
+
+    def _step_together(self, chosen: dict[str, Any]) -> Outcome:
+        alive = set(self._env.agents)
+        self._seen, rewards, terminated, _, self._infos = self._env.step(chosen)
+        got = np.zeros(len(self.agents), np.float32)
+        for agent, reward in rewards.items():
+            if agent not in alive and reward:
+                raise self._wrong(f"{agent}, who is not in the game any more, got a reward of {reward}")
+            if agent in self._seat:
+                got[self._seat[agent]] = reward
+        ended = not self._env.agents
+        return Outcome(got, ended, ended and not any(terminated.values()))
+
+    def _step_alone(self, chosen: dict[str, Any]) -> Outcome:
+        env, got = self._env, np.zeros(len(self.agents), np.float32)
+        (action,) = chosen.values()
+        env.step(action)
+        for agent, reward in env.rewards.items():
+            if agent in self._seat:
+                got[self._seat[agent]] = reward
+        terminated = any(env.terminations.values())
+        # Those who are out have to be stepped past before anybody else can move.
+        while env.agents and (env.terminations[env.agent_selection] or env.truncations[env.agent_selection]):
+            env.step(None)
+        ended = not env.agents
+        return Outcome(got, ended, ended and not terminated)
+
+    def _due(self) -> Due:
+        due = Due([], [], [])
+        if self._parallel:
+            for agent in self.agents:
+                if agent in self._env.agents:
+                    if agent not in self._seen:
+                        raise self._wrong(f"{agent} is in the game and sees nothing")
+                    self._add(due, agent, self._seen[agent], self._infos.get(agent))
+        else:
+            agent = self._env.agent_selection
+            try:
+                seen, info = self._env.observe(agent), self._env.infos.get(agent)
+            except Exception as error:
+                raise self._broken("observe", error) from error
+            self._add(due, agent, seen, info)
+        if not due.seats:
+            raise self._wrong("nobody is to decide, and the episode is not over")
+        return due
+
+    def _add(self, due: Due, agent: str, seen: Any, info: Any) -> None:
+        seat = self._seat[agent]
+        try:
+            array, mask = self._observers[seat].encode(seen), self._observers[seat].mask(seen, info)
+        except Exception as error:
+            raise self._wrong(f"{agent} sees {_brief(seen)}: {error}") from error
+        if array.dtype == np.float32 and not np.isfinite(array).all():
+            at = int(np.flatnonzero(~np.isfinite(array.ravel()))[0])
+            raise self._wrong(f"{agent} sees {array.ravel()[at]} at place {at}")
+        if mask is not None:
+            choices = sum(self._actors[seat].factors)
+            if mask.shape != (choices,):
+                raise self._wrong(f"{agent} has an action mask of shape {mask.shape} for {choices} actions")
+            if not mask.any():
+                raise self._wrong(f"{agent} has an action mask without a legal action")
+        if self._options.seat_indicator:
+            flat = array.ravel()
+            array = np.zeros(len(flat) + len(self.agents), np.float32)
+            array[: len(flat)] = flat
+            array[len(flat) + seat] = 1.0
+        due.seats.append(seat)
+        due.observations.append(array)
+        due.masks.append(mask)
+
+    def _describe(self) -> TableSpec:
+        shapes, dtypes = [o.shape for o in self._observers], [o.dtype for o in self._observers]
+        if self._options.seat_indicator:
+            shapes = [(int(np.prod(shape)) + len(self.agents),) for shape in shapes]
+            dtypes = [np.dtype(np.float32)] * len(shapes)
+        actions = tuple(actor.space for actor in self._actors)
+        return TableSpec(self.agents, tuple(shapes), tuple(dtypes), actions, not self._parallel)
+
+    def _broken(self, what: str, error: Exception) -> GameContractError:
+        return self._wrong(f"{what} raised {type(error).__name__}: {error}")
+
+    def _wrong(self, what: str) -> GameContractError:
+        where = f"episode with seed {self._episode_seed}, step {self._steps}"
+        return GameContractError(f"{self._game_id}, {where}: {what}")
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keeps to itself what environments warn of while they are made: precision of bounds, render modes."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _guarded(game_id: str, make: Callable[[], Any]) -> Any:
+    try:
+        env = make()
+    except Exception as error:
+        raise GameError(f"{game_id} cannot be made: {type(error).__name__}: {error}") from error
+    for needed in ("possible_agents", "observation_space", "action_space", "reset", "step"):
+        if not hasattr(env, needed):
+            raise GameError(
+                f"{game_id} made a {type(env).__name__} without {needed}; expected a PettingZoo environment, "
+                "AEC or Parallel, or a VectorGame"
+            )
+    return env
+
+
+def _brief(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
