@@ -7,6 +7,7 @@ here is per game in Python.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,14 +51,15 @@ class Collector:
         fragment_lanes: int,
         seed: int,
         temperature: float = 1.0,
-        discount: float = 1.0,
+        discounts: Sequence[float] | None = None,
+        reward_scales: Sequence[float] | None = None,
     ) -> None:
         """Args:
         game: of any number of seats, turn-based or simultaneous.
         learners: players whose decisions are kept as fragments; empty for evaluation.
         fragment_length: T. fragment_lanes: B.
         temperature: of the networks' play; 0 plays the best action.
-        discount: the learners', for what a truncated episode would have brought.
+        discounts, reward_scales: the learners', see `Trajectories`.
         """
         spec = game.spec
         self.counts = PlayCounts()
@@ -76,7 +78,8 @@ class Collector:
                 learners,
                 fragment_length=fragment_length,
                 fragment_lanes=fragment_lanes,
-                discount=discount,
+                discounts=discounts,
+                reward_scales=reward_scales,
             )
             if learners
             else None

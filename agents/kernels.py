@@ -238,7 +238,8 @@ def record_rewards(
     rewards: F32,
     ended: npt.NDArray[np.bool_],
     truncated: npt.NDArray[np.bool_],
-    discount: float,
+    scales: F32,
+    discounts: F32,
 ) -> None:
     """Adds rewards to each seat's last decision; closes the episodes that ended.
 
@@ -246,7 +247,8 @@ def record_rewards(
     after it is not seen, the game has been reset.
 
     Args:
-      rewards: [N, seats]. ended, truncated: [N]. discount: of what would have come.
+      rewards: [N, seats]. ended, truncated: [N].
+      scales: what each owner multiplies rewards by, [L]. discounts: its γ, of what would have come, [L].
     """
     steps = pages.actions.shape[1]
     for e in range(ended.shape[0]):
@@ -255,12 +257,12 @@ def record_rewards(
             if page < 0 or pages.length[page] == 0:
                 continue
             t = pages.length[page] - 1
-            pages.rewards[page, t] += rewards[e, s]
+            owner = pages.owner[page]
+            pages.rewards[page, t] += scales[owner] * rewards[e, s]
             if ended[e]:
-                owner = pages.owner[page]
                 pages.terminal[page, t] = True
                 if truncated[e]:
-                    pages.rewards[page, t] += discount * pages.values[page, t]
+                    pages.rewards[page, t] += discounts[owner] * pages.values[page, t]
                 pages.lane[e, s] = -1
                 if t + 1 == steps:
                     pages.values[page, steps] = 0.0

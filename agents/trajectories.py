@@ -6,6 +6,7 @@ padded and nothing thrown away. B full pages make a fragment.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,10 +29,15 @@ class Trajectories:
         *,
         fragment_length: int,
         fragment_lanes: int,
-        discount: float = 1.0,
+        discounts: Sequence[float] | None = None,
+        reward_scales: Sequence[float] | None = None,
     ) -> None:
-        """Args: owners: the learning players. fragment_length: T. fragment_lanes: B. discount: γ."""
-        self._discount = discount
+        """Args:
+        owners: the learning players. fragment_length: T. fragment_lanes: B.
+        discounts: γ of each owner. reward_scales: what each multiplies rewards by. By default 1.
+        """
+        self._discounts = np.array(discounts or [1.0] * len(owners), np.float32)
+        self._scales = np.array(reward_scales or [1.0] * len(owners), np.float32)
         self.owners = owners
         self.versions = np.zeros(len(owners), np.int64)
         self.generations = [0] * len(owners)
@@ -83,7 +89,9 @@ class Trajectories:
 
     def record_rewards(self, step: Step) -> None:
         """Credits the rewards of a step to each seat's last decision."""
-        kernels.record_rewards(self._pages, step.rewards, step.ended, step.truncated, self._discount)
+        kernels.record_rewards(
+            self._pages, step.rewards, step.ended, step.truncated, self._scales, self._discounts
+        )
 
     def ready(self, owner: int) -> int:
         """Returns how many fragments of this owner can be taken."""

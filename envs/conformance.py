@@ -18,8 +18,6 @@ from envs.errors import GameContractError, GameError, IllegalActionError
 from envs.registry import make
 from envs.vector_game import Step, Turns, VectorGame
 
-NUM_ENVS = 16
-
 
 @dataclass
 class ConformanceReport:
@@ -43,7 +41,13 @@ class ConformanceReport:
 
 
 def check(
-    game_id: str, *, episodes: int = 50, max_moves: int = 20_000, seconds: float = 20.0, seed: int = 0
+    game_id: str,
+    *,
+    episodes: int = 50,
+    max_moves: int = 20_000,
+    seconds: float = 20.0,
+    num_envs: int = 16,
+    seed: int = 0,
 ) -> ConformanceReport:
     """Plays `game_id` at random and checks the contract.
 
@@ -52,14 +56,15 @@ def check(
       episodes: stop the random play after this many have ended.
       max_moves: or after this many moves.
       seconds: or after this long, of each rule: a slow game is judged by less play.
+      num_envs: games of a batch, 2 at least.
       seed: of the games and the random play.
     """
     report = ConformanceReport(game_id)
     rules: dict[str, Callable[[], None]] = {
-        "play": lambda: _check_play(game_id, report, episodes, max_moves, seconds, seed),
-        "seeding": lambda: _check_seeding(game_id, seconds, seed),
-        "reset isolation": lambda: _check_isolation(game_id, seconds, seed),
-        "illegal actions": lambda: _check_illegal(game_id, seed),
+        "play": lambda: _check_play(game_id, num_envs, report, episodes, max_moves, seconds, seed),
+        "seeding": lambda: _check_seeding(game_id, num_envs, seconds, seed),
+        "reset isolation": lambda: _check_isolation(game_id, num_envs, seconds, seed),
+        "illegal actions": lambda: _check_illegal(game_id, num_envs, seed),
     }
     for rule, run in rules.items():
         try:
@@ -120,13 +125,19 @@ def _check_step(game: VectorGame, step: Step) -> None:
 
 
 def _check_play(
-    game_id: str, report: ConformanceReport, episodes: int, max_moves: int, seconds: float, seed: int
+    game_id: str,
+    num_envs: int,
+    report: ConformanceReport,
+    episodes: int,
+    max_moves: int,
+    seconds: float,
+    seed: int,
 ) -> None:
     over = time.monotonic() + seconds
-    game, rng = make(game_id, NUM_ENVS, seed), np.random.default_rng(seed)
+    game, rng = make(game_id, num_envs, seed), np.random.default_rng(seed)
     spec = game.spec
-    totals = np.zeros((NUM_ENVS, spec.num_seats))
-    lengths = np.zeros(NUM_ENVS, np.int64)
+    totals = np.zeros((num_envs, spec.num_seats))
+    lengths = np.zeros(num_envs, np.int64)
     low, high = spec.reward_range
     while report.episodes < episodes and report.moves < max_moves and time.monotonic() < over:
         turns = game.turns()
@@ -173,17 +184,17 @@ def _transcript(game: VectorGame, seed: int, steps: int, seconds: float) -> list
     return record
 
 
-def _check_seeding(game_id: str, seconds: float, seed: int) -> None:
-    first = _transcript(make(game_id, NUM_ENVS, seed), seed, 60, seconds / 2)
-    second = _transcript(make(game_id, NUM_ENVS, seed), seed, 60, seconds / 2)
+def _check_seeding(game_id: str, num_envs: int, seconds: float, seed: int) -> None:
+    first = _transcript(make(game_id, num_envs, seed), seed, 60, seconds / 2)
+    second = _transcript(make(game_id, num_envs, seed), seed, 60, seconds / 2)
     same = all(np.array_equal(a, b) for a, b in zip(first, second, strict=False))
     _require(same, "the same seed and the same actions gave different games")
 
 
-def _check_isolation(game_id: str, seconds: float, seed: int) -> None:
+def _check_isolation(game_id: str, num_envs: int, seconds: float, seed: int) -> None:
     """Game 0 is played differently in the second batch; no other game may show it."""
     over = time.monotonic() + seconds
-    batches = [make(game_id, NUM_ENVS, seed) for _ in range(2)]
+    batches = [make(game_id, num_envs, seed) for _ in range(2)]
     for i in range(200):
         if time.monotonic() > over:
             return
@@ -192,7 +203,7 @@ def _check_isolation(game_id: str, seconds: float, seed: int) -> None:
             turns = game.turns()
             factors = game.spec.action_factors
             draws = np.random.default_rng((seed, i)).random(
-                (NUM_ENVS, game.spec.num_seats, game.spec.num_actions), np.float32
+                (num_envs, game.spec.num_seats, game.spec.num_actions), np.float32
             )
             actions = _highest(draws[turns.env, turns.seat] * turns.legal, factors)
             zero = turns.env == 0
@@ -215,8 +226,8 @@ def _highest(weights: npt.NDArray[np.float32], factors: tuple[int, ...]) -> npt.
     return compose(np.stack(parts, axis=1), factors)
 
 
-def _check_illegal(game_id: str, seed: int, moves: int = 200) -> None:
-    game, rng = make(game_id, NUM_ENVS, seed), np.random.default_rng(seed)
+def _check_illegal(game_id: str, num_envs: int, seed: int, moves: int = 200) -> None:
+    game, rng = make(game_id, num_envs, seed), np.random.default_rng(seed)
     factors = game.spec.action_factors
     bounds = np.cumsum([0, *factors])
     for _ in range(moves):
@@ -235,14 +246,14 @@ def _check_illegal(game_id: str, seed: int, moves: int = 200) -> None:
         wrong = actions.copy()
         wrong[row] = illegal
         _require(not allowed(wrong, turns.legal, factors)[row], f"action {illegal} should be illegal")
-        before = game.histories(np.arange(NUM_ENVS))
+        before = game.histories(np.arange(num_envs))
         try:
             game.step(wrong)
         except IllegalActionError as error:
             _require(error.action == illegal, f"the error names action {error.action}, played was {illegal}")
         else:
             raise GameContractError(f"illegal action {illegal} was accepted")
-        _require(game.histories(np.arange(NUM_ENVS)) == before, "a refused action moved the game")
+        _require(game.histories(np.arange(num_envs)) == before, "a refused action moved the game")
         if not out_of_range:
             return
         game.step(actions)

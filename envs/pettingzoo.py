@@ -259,6 +259,8 @@ def make_pettingzoo(name: str, num_envs: int, seed: int | None = None, **options
     elif short in OPPOSED:
         options.setdefault("teams", OPPOSED[short])
     options.setdefault("zero_sum", short.startswith(ZERO_SUM))
+    if short == "cooperative_pong":  # without it the agents see black
+        parameters.setdefault("render_mode", "rgb_array")
     return from_factory(game_id, factory, parameters, num_envs, seed, **options)
 
 

@@ -11,6 +11,8 @@ from agents.policy import Policy
 from agents.seating import Series
 from matchmaking.errors import MatchmakingError
 from matchmaking.payoff import PairRecord, PayoffMatrix
+from matchmaking.ratings.base import Rating
+from matchmaking.ratings.score import Score
 from matchmaking.sides import Sides
 
 # Games of one series, and series of a pair under way at once: what is played beyond the last one needed.
@@ -109,6 +111,32 @@ class Arena:
             if played:
                 self._add(wanted)
         return True
+
+    def scores(
+        self, players: Sequence[str], games: int, keep_on: Callable[[int], bool] = lambda _: True
+    ) -> tuple[dict[str, Rating], bool]:
+        """Lets each play alone, in every seat; returns their mean scores and whether it was played out.
+
+        Args:
+          games: of each, or a few more.
+          keep_on: as in `play`.
+        """
+        system = Score()
+        found = {name: system.initial() for name in players}
+        self._add([self._seated((name,), games) for name in players])
+        waiting = set(players)
+        while waiting:
+            if not keep_on(self.games):
+                return found, False
+            self._collector.tick()
+            for result in self._collector.take_results():
+                (name,) = result.series.players
+                if name in waiting and result.episodes:
+                    total, squares = float(result.scores[0]), float(result.squares[0])
+                    found[name] = system.rate(found[name], total, squares, result.episodes, moves=False)
+                    self.games += result.episodes
+                    waiting.discard(name)
+        return found, True
 
     def _add(self, series: list[Series]) -> None:
         """Queues series. The newest one plays on while none is left: let it not be somebody's."""

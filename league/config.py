@@ -105,6 +105,11 @@ class LearnerConfig(Section):
     clip: float = Field(0.2, gt=0.0, lt=1.0)
     value_coefficient: float = Field(0.5, ge=0.0)
     discount: float = Field(1.0, gt=0.0, le=1.0)
+    reward_scale: float = Field(
+        1.0,
+        gt=0.0,
+        description="of rewards before they are learnt from; returns near ±1 are best",
+    )
     gae_lambda: Share = 0.95
     epochs: int = Field(1, ge=1, le=100)
     minibatch: int = Field(4096, ge=8, description="decisions a gradient step")
@@ -116,7 +121,7 @@ class LearnerConfig(Section):
     )
 
     def build(self) -> PPOConfig:
-        numbers = {name: getattr(self, name) for name in type(self).model_fields}
+        numbers = {n: getattr(self, n) for n in type(self).model_fields if n != "reward_scale"}
         numbers |= {"learning_rate": self.learning_rate.build(), "entropy": self.entropy.build()}
         return PPOConfig(**numbers)
 

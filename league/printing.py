@@ -196,6 +196,15 @@ def print_conformance(known: GameFacts, report: ConformanceReport) -> None:
 
 def print_tournament(results: TournamentResults) -> None:
     """Prints the ranking and every pair's score."""
+    if results.cooperative:
+        table = Table("rank", "player", box=None)
+        for name in ("score", "±", "games"):
+            table.add_column(name, justify="right")
+        for k, place in enumerate(results.ranking, start=1):
+            score = f"{place.rating:.3f}", f"{place.error:.3f}", f"{place.games:,}"
+            table.add_row(str(k), place.player, *score)
+        out.print(table)
+        return
     table = Table(box=None)
     for name in ("rank", "player", "Bradley-Terry", "±", "points", "games"):
         table.add_column(name, justify="left" if name == "player" else "right", no_wrap=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
@@ -17,7 +18,6 @@ from league.config_errors import nearest
 from league.errors import NotFoundError
 from league.players import load_policy
 from league.records import PlayerRecord, Snapshot
-from matchmaking.errors import MatchmakingError
 from matchmaking.payoff import PayoffMatrix
 from matchmaking.rankings import rank
 from matchmaking.sequential import StopRule
@@ -95,6 +95,7 @@ class TournamentResults:
       pairs: in the order in which they met. ranking: strongest first.
       anchor: whose rating is 0; without one the mean is.
       complete: it was not broken off.
+      cooperative: nobody played against anybody; the ranking's `rating` is the mean score.
     """
 
     pairs: tuple[PairScore, ...]
@@ -102,6 +103,7 @@ class TournamentResults:
     anchor: str | None
     games: int
     complete: bool
+    cooperative: bool = False
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -129,10 +131,7 @@ def play(
     policies = _policies(league, store, config, form.players, rules.seed)
     sides = _sides(league, config)
     if sides.count == 1:
-        raise MatchmakingError(
-            f"in {config.game} all seats are of one team: nobody plays against anybody; "
-            "the standings have the scores"
-        )
+        return _scores(config, policies, sides, rules, keep_on)
     payoff, rounds, complete = PayoffMatrix(), list[list[MatchScore]](), True
     arena: Arena | None = None
 
@@ -149,6 +148,32 @@ def play(
         complete = arena.play(pairs, payoff, rules.stop.is_enough, rules.stop.max_games, keep_on)
         rounds.append([MatchScore(*pair, rules.stop.points(payoff.raw(*pair))) for pair in pairs])
     return _results(form, payoff, rounds, rules.stop, config.anchors, complete)
+
+
+def _scores(
+    config: RunConfig,
+    policies: dict[str, Policy],
+    sides: Sides,
+    rules: TournamentRules,
+    keep_on: Callable[[int], bool],
+) -> TournamentResults:
+    """In a game without opponents everybody plays alone, until the error is `precision` of the spread."""
+    games = min(rules.stop.max_games, math.ceil(rules.stop.precision**-2))
+    arena = Arena(
+        config.game,
+        policies,
+        sides=sides,
+        num_envs=min(config.rollout.num_envs, MOST_GAMES_AT_ONCE, games * len(policies)),
+        temperature=0.0 if rules.greedy else 1.0,
+        seed=rules.seed,
+    )
+    scores, complete = arena.scores(list(policies), games, keep_on)
+    played = {name: score for name, score in scores.items() if score.games}
+    ranking = tuple(
+        Place(name, score.mu, score.sigma, 0.0, score.games)
+        for name, score in sorted(played.items(), key=lambda item: -item[1].mu)
+    )
+    return TournamentResults((), ranking, None, arena.games, complete, cooperative=True)
 
 
 def _sides(league: Snapshot, config: RunConfig) -> Sides:

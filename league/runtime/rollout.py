@@ -51,7 +51,8 @@ class RolloutPlayer:
             fragment_length=rollout.fragment_length,
             fragment_lanes=rollout.fragment_lanes,
             seed=seed,
-            discount=config.learner.discount,
+            discounts=[(entry.learner or config.learner).discount for entry in roster.values()],
+            reward_scales=[(entry.learner or config.learner).reward_scale for entry in roster.values()],
         )
         self._evaluation = Collector(
             evaluation_game,
