@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: run test test-browser lint format bench clean
+.PHONY: run test test-browser conformance lint format bench clean
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "League needs Python 3.11 or newer; try make PYTHON=python3.11"'
@@ -20,6 +20,9 @@ test: $(READY)
 
 test-browser: $(READY)
 	$(BIN)/pytest tests/browser
+
+conformance: $(READY)
+	$(BIN)/league games report docs/games.md
 
 lint: $(READY)
 	$(BIN)/ruff format --check .

@@ -25,6 +25,7 @@ MOST_ACTIONS = 100_000
 # Seats that win and lose together in games whose utilities do not say so.
 PARTNERS = dict.fromkeys(("bridge", "euchre", "spades", "tiny_bridge_4p"), (0, 1, 0, 1))
 Kind = pyspiel.GameType
+SAMPLED = Kind.ChanceMode.SAMPLED_STOCHASTIC
 
 
 def load_game(name: str) -> pyspiel.Game:
@@ -42,7 +43,7 @@ def load_game(name: str) -> pyspiel.Game:
         # One network plays both seats, so the planes should read "mine, theirs" wherever they can.
         if parameters.get("egocentric_obs_tensor") is False and "egocentric_obs_tensor" not in name:
             game = pyspiel.load_game(short_name, {**parameters, "egocentric_obs_tensor": True})
-    except (pyspiel.SpielError, RuntimeError, ValueError) as error:
+    except (pyspiel.SpielError, RuntimeError, ValueError, IndexError) as error:
         raise UnknownGameError(f"openspiel:{name}: {_first_line(error)}") from error
     return game
 
@@ -67,12 +68,17 @@ class OpenSpielGame(VectorGame):
             raise GameError(f"openspiel:{name} needs num_envs ≥ 1, not {num_envs}")
         game = load_game(name)
         kind = game.get_type()
-        self._perfect_recall, shape = _observed(game, name)
+        try:
+            self._perfect_recall, shape = _observed(game, name)
+        except (pyspiel.SpielError, RuntimeError, IndexError) as error:
+            raise GameError(f"openspiel:{name} cannot be played: {_first_line(error)}") from error
         size = int(np.prod(shape))
         actions, seats = game.num_distinct_actions(), game.num_players()
         if actions > MOST_ACTIONS:
             raise GameError(f"openspiel:{name} has {actions} actions, more than {MOST_ACTIONS}")
         self._game = game
+        # Sampled chance comes from a generator that the states of one game object share: one object a game.
+        self._own_games = _seeded(game, num_envs, seed) if kind.chance_mode == SAMPLED else []
         # A generator a game: what is drawn in one game must not depend on the others.
         chance = kind.chance_mode != Kind.ChanceMode.DETERMINISTIC
         self._rngs = (
@@ -179,7 +185,7 @@ class OpenSpielGame(VectorGame):
             self._states[env] = self._fresh(env)
 
     def _fresh(self, env: int) -> pyspiel.State:
-        state = self._game.new_initial_state()
+        state = (self._own_games[env] if self._own_games else self._game).new_initial_state()
         if state.is_chance_node():
             self._resolve_chance(env, state)
         return state
@@ -220,6 +226,12 @@ class OpenSpielGame(VectorGame):
         legal = self._legal[row]
         legal[:] = False
         legal[state.legal_actions(seat)] = True
+
+
+def _seeded(game: pyspiel.Game, count: int, seed: int | None) -> list[pyspiel.Game]:
+    name, parameters = game.get_type().short_name, game.get_parameters()
+    seeds = np.random.SeedSequence(seed).generate_state(count) % 2**31
+    return [pyspiel.load_game(name, {**parameters, "rng_seed": int(s)}) for s in seeds]
 
 
 def _observed(game: pyspiel.Game, name: str) -> tuple[bool, tuple[int, ...]]:

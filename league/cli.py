@@ -333,6 +333,7 @@ def games_list(
 def games_check(
     game_id: Annotated[str, typer.Argument(metavar="ID", help="Such as python:my_game:make.")],
     episodes: Annotated[int, typer.Option(min=1, help="Of random play.")] = 50,
+    seconds: Annotated[float, typer.Option(min=0.1, help="For each rule at most.")] = 20.0,
     seed: Annotated[int, typer.Option(min=0)] = 0,
     as_json: Json = False,
 ) -> None:
@@ -341,13 +342,31 @@ def games_check(
     from league.games import facts
 
     known = facts(game_id)  # an id that is wrong is not a game that fails
-    report = conformance.check(game_id, episodes=episodes, seed=seed)
+    report = conformance.check(game_id, episodes=episodes, seconds=seconds, seed=seed)
     if as_json:
         print(json.dumps(asdict(report)))
     else:
         printing.print_conformance(known, report)
     if not report.ok:
         raise typer.Exit(1)
+
+
+@games_app.command("report")
+def games_report(
+    path: Annotated[Path, typer.Argument(help="A Markdown page to write.")],
+    family: Annotated[str | None, typer.Option(help="Only native, openspiel, pettingzoo or plugin.")] = None,
+) -> None:
+    """Checks every game, each in a process of its own, and writes a table of the verdicts."""
+    from league.games import as_table, judge_all, listed
+
+    verdicts = judge_all(
+        listed(family),
+        lambda v: err.print(f"{'passes' if v.kept else 'fails '} {v.game_id} {v.reason}", soft_wrap=True),
+    )
+    try:
+        path.write_text(as_table(verdicts), encoding="utf-8")
+    except OSError as error:
+        raise LeagueError(f"{path}: {error.strerror}") from error
 
 
 @games_app.command("bench")

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +20,7 @@ from agents.networks import NetworkSpec, build
 from agents.policy import NetworkPolicy
 from agents.seating import Series
 from envs.actions import random_actions
+from envs.errors import GameError
 from envs.registry import known_ids
 from envs.spec import GameSpec
 from league.errors import NotFoundError
@@ -86,6 +93,86 @@ def measure(game_id: str, num_envs: int | None = None, seconds: float = 3.0) -> 
     return GameSpeed(
         game_id, count, _random_play(game_id, count, seconds), _by_network(game_id, count, seconds)
     )
+
+
+# Of each game when all are judged: minutes rather than hours.
+QUICKLY = ("--episodes", "10", "--seconds", "3")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the conformance check said of a game: `facts` None and `reason` where it cannot be had."""
+
+    game_id: str
+    facts: GameFacts | None
+    kept: bool
+    reason: str
+
+
+def judge_all(
+    ids: Sequence[str], on_verdict: Callable[[Verdict], None], seconds: float = 240.0
+) -> list[Verdict]:
+    """Checks games, each in a process of its own: a crash or a hang is a verdict too.
+
+    Args:
+      on_verdict: told each as it comes. seconds: before a game counts as hanging.
+    """
+
+    def judge(game_id: str) -> Verdict:
+        verdict = _judge(game_id, seconds)
+        on_verdict(verdict)
+        return verdict
+
+    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+        return list(pool.map(judge, ids))
+
+
+def as_table(verdicts: Sequence[Verdict]) -> str:
+    """Returns a Markdown page of verdicts."""
+    lines = [
+        "# Games", "",
+        "Written by `make conformance`: every id without parameters, played at random and held to the game",
+        "contract (shapes, masks, seeding, isolation of a batch's games, illegal actions, returns).", "",
+        "| game | seats | sides | sees | actions | moves | verdict |",
+        "|---|---|---|---|---|---|---|",
+    ]  # fmt: skip
+    for v in verdicts:
+        verdict = "passes" if v.kept else v.reason.replace("|", "/")
+        if v.facts is None:
+            lines.append(f"| `{v.game_id}` | | | | | | {verdict} |")
+            continue
+        f = v.facts
+        sides = "one team" if len(f.sides) == 1 else " v ".join(str(len(side)) for side in f.sides)
+        shape, actions = "×".join(map(str, f.observation)), "·".join(map(str, f.actions))
+        cells = (f"`{v.game_id}`", f.seats, sides, f"{f.dtype} {shape}", actions, f.turns, verdict)
+        lines.append("| " + " | ".join(map(str, cells)) + " |")
+    kept = sum(v.kept for v in verdicts)
+    return "\n".join([*lines, "", f"{kept} of {len(verdicts)} pass.", ""])
+
+
+def _judge(game_id: str, seconds: float) -> Verdict:
+    try:
+        known: GameFacts | None = facts(game_id)
+    except GameError as error:
+        return Verdict(game_id, None, False, str(error).removeprefix(game_id).lstrip(": "))
+    command = [
+        sys.executable,
+        "-c",
+        "from league.cli import main; main()",
+        "games",
+        "check",
+        game_id,
+        "--json",
+    ]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)  # noqa: S603
+        failures = json.loads(answer.stdout)["failures"]
+    except subprocess.TimeoutExpired:
+        return Verdict(game_id, known, False, f"not judged within {seconds:.0f} s")
+    except ValueError:
+        return Verdict(game_id, known, False, f"the process ended with exit code {answer.returncode}")
+    reason = "; ".join(f"{rule}: {why}" for rule, why in failures.items())
+    return Verdict(game_id, known, not failures, reason)
 
 
 def _random_play(game_id: str, num_envs: int, seconds: float) -> float:

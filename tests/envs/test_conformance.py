@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
+import random
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,13 +15,11 @@ import pytest
 from envs import conformance
 from envs.errors import GameContractError
 from envs.native.connect_four import ConnectFour
-from envs.registry import NATIVE
+from envs.registry import NATIVE, known_ids
 from envs.vector_game import Step, Turns
 
 GAMES = [
-    "native:connect_four",
-    "native:matrix(rps)",
-    "native:matrix(prisoners_dilemma)",
+    *(i for i in known_ids() if i.startswith("native:")),
     "openspiel:connect_four",
     "openspiel:tic_tac_toe",
     "openspiel:kuhn_poker",
@@ -33,6 +35,32 @@ def test_real_games_keep_the_contract(game_id: str) -> None:
     report = conformance.check(game_id, episodes=40)
     assert report.failures == {}
     assert report.episodes >= 40
+
+
+def judged() -> dict[str, str]:
+    """The verdicts of docs/games.md, by id."""
+    page = (Path(__file__).parents[2] / "docs" / "games.md").read_text()
+    return dict(re.findall(r"^\| `([^`]+)` \|.*\| ([^|]+) \|$", page, re.MULTILINE))
+
+
+def test_the_page_of_games_has_a_verdict_for_every_id() -> None:
+    verdicts = judged()
+    assert set(known_ids()) <= set(verdicts)
+    refused = {i: why for i, why in verdicts.items() if why != "passes"}
+    assert all(i.startswith("openspiel:") for i in refused), refused
+    assert sum(i.startswith("openspiel:") for i in verdicts) - len(refused) >= 90
+
+
+# Another six every day: all of them take minutes, which `make conformance` has.
+PASSING = sorted(i for i, why in judged().items() if i.startswith("openspiel:") and why == "passes")
+TODAY = random.Random(datetime.date.today().toordinal()).sample(PASSING, 6)
+
+
+@pytest.mark.parametrize("game_id", TODAY)
+def test_a_rotating_sample_of_openspiel_keeps_the_contract(game_id: str) -> None:
+    report = conformance.check(game_id, episodes=4, max_moves=500, seconds=2.0, num_envs=3)
+    assert report.failures == {}
+    assert report.moves > 0
 
 
 class WrongDtype(ConnectFour):
