@@ -63,7 +63,11 @@ class Seats(Protocol):
 
 
 class PettingZooGame(VectorGame):
-    """A batch of PettingZoo environments."""
+    """A batch of PettingZoo environments.
+
+    Attributes:
+      make_environment: makes one like those of the batch.
+    """
 
     def __init__(
         self,
@@ -98,6 +102,7 @@ class PettingZooGame(VectorGame):
         """
         if num_envs < 1:
             raise GameError(f"{game_id} needs num_envs ≥ 1, not {num_envs}")
+        self.make_environment = make
         image = ImageOptions(image_size, grayscale, frame_stack)
         plain = TableOptions(bins, False, max_episode_steps, image)
         first = Table(game_id, make, plain)

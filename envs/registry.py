@@ -120,6 +120,8 @@ def _pettingzoo_names() -> list[str]:
 
 def _nearest(game_id: str) -> str:
     wanted = game_id.split("(", 1)[0]
+    if wanted in known_ids():  # the name is right; something else is not
+        return ""
     candidates = [i for i in known_ids() if i.startswith(wanted + "_")][:1]
     if not candidates:
         candidates = difflib.get_close_matches(wanted, known_ids(), n=1, cutoff=0.8)

@@ -377,7 +377,7 @@ def games_bench(
     as_json: Json = False,
 ) -> None:
     """Measures a game on one core: moves a second at random, and by a network in every seat."""
-    from league.games import measure
+    from league.game_speed import measure
 
     speed = measure(game_id, num_envs, seconds)
     if as_json:
@@ -386,6 +386,7 @@ def games_bench(
     out.print(
         f"{game_id}, {speed.num_envs:,} games at once: {speed.random_play:,.0f} moves/s of the game alone, "
         f"{speed.by_network:,.0f} by an MLP 128×128"
+        + (f"; the original in a plain loop: {speed.bare:,.0f}" if speed.bare else "")
     )
 
 

@@ -1,4 +1,4 @@
-"""What games there are, what they are like, and how fast they are here."""
+"""What games there are, what they are like, and which keep the contract."""
 
 from __future__ import annotations
 
@@ -6,24 +6,18 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-import numpy as np
-
 import envs
-from agents.bots import RandomBot
-from agents.collector import Collector
-from agents.networks import NetworkSpec, build
-from agents.policy import NetworkPolicy
-from agents.seating import Series
-from envs.actions import random_actions
 from envs.errors import GameError
 from envs.registry import known_ids
 from envs.spec import GameSpec
 from league.errors import NotFoundError
+
+# Of each game when all are judged: minutes rather than hours.
+QUICKLY = ("--episodes", "10", "--seconds", "3")
 
 
 @dataclass(frozen=True)
@@ -55,16 +49,6 @@ class GameFacts:
         )
 
 
-@dataclass(frozen=True)
-class GameSpeed:
-    """Decisions of all seats a second on one core: at random, and by a network in every seat."""
-
-    game_id: str
-    num_envs: int
-    random_play: float
-    by_network: float
-
-
 def facts(game_id: str) -> GameFacts:
     """Returns what a game is like. Raises: GameError: it cannot be had."""
     game = envs.make(game_id, 1)
@@ -79,24 +63,6 @@ def listed(family: str | None = None) -> list[str]:
     if family is not None and family not in families:
         raise NotFoundError(f"no family {family!r}; families: {', '.join(families)}")
     return [i for i in ids if family is None or i.startswith(f"{family}:")]
-
-
-def measure(game_id: str, num_envs: int | None = None, seconds: float = 3.0) -> GameSpeed:
-    """Plays a game for a while. Raises: GameError: it cannot be had.
-
-    Args:
-      num_envs: games at once; by default 4,096 of native ones, 256 of OpenSpiel's, 16 of others.
-      seconds: of each of the two measurements.
-    """
-    family = game_id.partition(":")[0]
-    count = num_envs or {"native": 4096, "openspiel": 256}.get(family, 16)
-    return GameSpeed(
-        game_id, count, _random_play(game_id, count, seconds), _by_network(game_id, count, seconds)
-    )
-
-
-# Of each game when all are judged: minutes rather than hours.
-QUICKLY = ("--episodes", "10", "--seconds", "3")
 
 
 @dataclass(frozen=True)
@@ -173,42 +139,3 @@ def _judge(game_id: str, seconds: float) -> Verdict:
         return Verdict(game_id, known, False, f"the process ended with exit code {answer.returncode}")
     reason = "; ".join(f"{rule}: {why}" for rule, why in failures.items())
     return Verdict(game_id, known, not failures, reason)
-
-
-def _random_play(game_id: str, num_envs: int, seconds: float) -> float:
-    """Choosing the actions is not counted: this is the game alone."""
-    game, rng = envs.make(game_id, num_envs, 0, forfeit_illegal=True), np.random.default_rng(0)
-    factors = game.spec.action_factors
-    for _ in range(2):
-        game.step(random_actions(game.turns().legal, rng, factors))
-    moves, spent = 0, 0.0
-    while spent < seconds:
-        actions = random_actions(game.turns().legal, rng, factors)
-        began = time.perf_counter()
-        game.step(actions)
-        game.turns()
-        spent += time.perf_counter() - began
-        moves += len(actions)
-    game.close()
-    return moves / spent
-
-
-def _by_network(game_id: str, num_envs: int, seconds: float) -> float:
-    game = envs.make(game_id, num_envs, 0, forfeit_illegal=True)
-    spec = game.spec
-    factors = spec.action_factors if len(spec.action_factors) > 1 else ()
-    network = NetworkSpec(spec.observation_size, spec.num_actions, (128, 128), factors=factors)
-    collector = Collector(game, [], fragment_length=1, fragment_lanes=1, seed=0)
-    collector.put_policy("network", NetworkPolicy(build(network, 0)))
-    collector.put_policy("random", RandomBot())
-    k = len(spec.sides)
-    players, nobody = ("network",) * k, (False,) * k
-    collector.add_series(Series(0, players, (0,) * k, nobody, 2, "evaluation", "bench"))
-    for _ in range(2):
-        collector.tick()
-    before, began = collector.counts.moves, time.perf_counter()
-    while time.perf_counter() - began < seconds:
-        collector.tick()
-    rate = (collector.counts.moves - before) / (time.perf_counter() - began)
-    game.close()
-    return rate

@@ -23,7 +23,7 @@ from matchmaking.rankings import rank
 from matchmaking.ratings.base import Rating, RatingSystem, SeriesOutcome
 from matchmaking.ratings.elo import Elo
 from matchmaking.ratings.openskill import OpenSkill
-from matchmaking.ratings.score import Score
+from matchmaking.ratings.score import UNKNOWN, Score
 from matchmaking.ratings.trueskill import TrueSkill
 from matchmaking.roles import Mixture, RoleRule, snapshot_due
 from matchmaking.roster import Context, Memo, Roster
@@ -418,7 +418,7 @@ class LeagueManager:
             cleared_pairs=list(self._cleared_pairs),
             series=list(self._series_rows),
             ratings=self._some_ratings(self._dirty_ratings),
-            history=self._some_ratings(self._unrecorded) if history else {},
+            history=self._some_ratings(self._unrecorded, unknown=False) if history else {},
             steps={name: self.players[name].steps for name in self._unrecorded} if history else {},
             events=list(self._events),
             metrics=metrics,
@@ -601,8 +601,14 @@ class LeagueManager:
         self._dirty_ratings[player] = None
         self._unrecorded[player] = None
 
-    def _some_ratings(self, players: dict[str, None]) -> dict[str, dict[str, Rating]]:
-        known = {s: {p: table[p] for p in players if p in table} for s, table in self._ratings.items()}
+    def _some_ratings(
+        self, players: dict[str, None], *, unknown: bool = True
+    ) -> dict[str, dict[str, Rating]]:
+        """Args: unknown: also scores of those who have not played."""
+        known = {
+            s: {p: table[p] for p in players if p in table and (unknown or table[p].sigma < UNKNOWN)}
+            for s, table in self._ratings.items()
+        }
         return {system: ratings for system, ratings in known.items() if ratings}
 
     def _pair_row(self, first: str, second: str) -> PairRow:

@@ -116,6 +116,10 @@ class LeagueService:
         """Returns the players, best first. Raises: NotFoundError."""
         return _standings(self._views.snapshot(run_id))
 
+    def is_cooperative(self, run_id: str) -> bool:
+        """Whether nobody plays against anybody: standings are by score. Raises: NotFoundError."""
+        return "score" in self._views.snapshot(run_id).ratings
+
     def payoffs(self, run_id: str, limit: int = 60) -> PayoffTable:
         """Returns the best `limit` players' win rates against each other. Raises: NotFoundError."""
         snapshot = self._views.snapshot(run_id)

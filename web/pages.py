@@ -84,6 +84,7 @@ def _run_context(run_id: str, service: Service) -> dict[str, object]:
     low = min((r.trueskill_mu - 3 * r.trueskill_sigma for r in rows), default=0.0)
     high = max((r.trueskill_mu + 3 * r.trueskill_sigma for r in rows), default=1.0)
     return {
+        "cooperative": service.is_cooperative(run_id),
         "run": run_as_json(service.run(run_id)),
         "standings": rows,
         "scale": (low, max(high - low, 1.0)),

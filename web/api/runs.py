@@ -11,6 +11,8 @@ from league.services import Standing, run_as_json, standing_as_json
 from web.schemas import Metrics, Payoffs, RatingHistory, RatingSeries, Run, RunList, Standings
 from web.service import Service
 
+System = Literal["trueskill", "elo", "openskill", "bradley_terry", "nash", "alpha_rank", "score"]
+
 router = APIRouter(prefix="/runs", tags=["runs"], responses={404: {"description": "No such run"}})
 
 
@@ -44,7 +46,9 @@ def get_payoffs(run_id: str, service: Service) -> Payoffs:
 def get_ratings(
     run_id: str,
     service: Service,
-    system: Literal["trueskill", "elo", "openskill", "bradley_terry", "nash", "alpha_rank"] = "trueskill",
+    system: Literal[
+        "trueskill", "elo", "openskill", "bradley_terry", "nash", "alpha_rank", "score"
+    ] = "trueskill",
 ) -> RatingHistory:
     """Each player's rating over the seconds of play, the run's moves and its own steps."""
     history = service.rating_history(run_id, system)

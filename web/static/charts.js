@@ -33,7 +33,7 @@ const CONFIG = { displaylogo: false, responsive: true, modeBarButtonsToRemove: [
 const SHOWN = 14;
 
 // The learners and anchors always, then the best of the rest.
-export async function drawHistory(element, history, ranked) {
+export async function drawHistory(element, history, ranked, label) {
   const Plotly = await plotly();
   const live = (name) => !/\.v\d+$/.test(name);
   const order = [...ranked].sort((a, b) => live(b) - live(a)).slice(0, SHOWN);
@@ -51,7 +51,7 @@ export async function drawHistory(element, history, ranked) {
   }));
   const shape = layout({
     xaxis: { title: { text: "minutes of play" }, rangemode: "tozero" },
-    yaxis: { title: { text: "TrueSkill μ" } },
+    yaxis: { title: { text: label } },
     uirevision: "keep",
   });
   await Plotly.react(element, traces, shape, CONFIG);

@@ -42,10 +42,11 @@ async function refresh() {
 
 async function charts() {
   const [history, payoffs] = await Promise.all(
-    ["ratings", "payoffs"].map((part) => fetch(`/api/v1/runs/${id}/${part}`).then((a) => a.json())),
+    [`ratings?system=${root.dataset.system}`, "payoffs"].map((part) => fetch(`/api/v1/runs/${id}/${part}`).then((a) => a.json())),
   );
-  drawHistory(document.getElementById("history"), history, payoffs.players);
-  drawPayoff(document.getElementById("payoff"), payoffs);
+  drawHistory(document.getElementById("history"), history, payoffs.players, root.dataset.label);
+  const map = document.getElementById("payoff");
+  if (map) drawPayoff(map, payoffs); // a game without opponents has none
 }
 
 await charts();
