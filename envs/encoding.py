@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from envs.actions import MOST_ACTIONS, decompose
+from envs.actions import MOST_ACTIONS
 from envs.errors import GameError
 
 
@@ -126,6 +126,7 @@ class ActionEncoder:
             raise GameError(
                 f"cannot act in {space}; known: Discrete, MultiDiscrete, MultiBinary, and Box with bounds"
             )
+        self._values = self._meanings()
 
     @property
     def space(self) -> spaces.Discrete | spaces.MultiDiscrete:
@@ -136,18 +137,26 @@ class ActionEncoder:
 
     def decode(self, action: int, factors: tuple[int, ...]) -> Any:
         """Returns what the environment takes. Args: factors: of the game, in which this seat's are padded."""
-        space = self._space
+        parts = [0] * len(factors)
+        for f in range(len(factors) - 1, -1, -1):
+            action, parts[f] = divmod(action, factors[f])
+        chosen = [values[part] for values, part in zip(self._values, parts, strict=False)]
+        if isinstance(self._space, spaces.Discrete):
+            return chosen[0]
+        return np.array(chosen, self._space.dtype).reshape(self._space.shape)
+
+    def _meanings(self) -> list[list[Any]]:
+        """Returns what each choice of each part means, written down once: a move must not cost arithmetic."""
+        space: Any = self._space
         if isinstance(space, spaces.Discrete):
-            first = action if len(factors) == 1 else int(decompose(np.array([action]), factors)[0, 0])
-            return int(first + space.start)
-        parts = decompose(np.array([action]), factors)[0, : len(self.factors)]
+            return [[int(space.start) + k for k in range(int(space.n))]]
         if isinstance(space, spaces.MultiDiscrete):
-            return (parts.reshape(space.nvec.shape) + space.start).astype(space.dtype)
+            starts = np.broadcast_to(space.start, space.nvec.shape).reshape(-1).tolist()
+            return [[s + k for k in range(n)] for s, n in zip(starts, self.factors, strict=True)]
         if isinstance(space, spaces.MultiBinary):
-            return parts.reshape(space.shape).astype(space.dtype)
-        box: Any = space
-        share = parts.reshape(box.shape) / (np.array(self.factors).reshape(box.shape) - 1)
-        return (box.low + share * (box.high - box.low)).astype(box.dtype)
+            return [[0, 1] for _ in self.factors]
+        ends = zip(space.low.reshape(-1), space.high.reshape(-1), self.factors, strict=True)
+        return [np.linspace(low, high, n).tolist() for low, high, n in ends]
 
 
 def _shrink(image: npt.NDArray[Any], options: ImageOptions) -> npt.NDArray[Any]:

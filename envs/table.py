@@ -91,6 +91,7 @@ class Table:
         self._factors: tuple[int, ...] = ()
         self._episode_seed = -1
         self._steps = 0
+        self._alive: list[str] = []
         self._seen: dict[str, Any] = {}
         self._infos: dict[str, Any] = {}
 
@@ -110,6 +111,7 @@ class Table:
             raise self._broken("reset", error) from error
         if self._parallel:
             self._seen, self._infos = answer
+            self._alive = list(self._env.agents)
         return self._due()
 
     def step(self, actions: Sequence[int], due: Due) -> Outcome:
@@ -146,7 +148,7 @@ class Table:
             self._env.close()
 
     def _step_together(self, chosen: dict[str, Any]) -> Outcome:
-        alive = set(self._env.agents)
+        alive = self._alive
         self._seen, rewards, terminated, _, self._infos = self._env.step(chosen)
         got = np.zeros(len(self.agents), np.float32)
         for agent, reward in rewards.items():
@@ -154,7 +156,9 @@ class Table:
                 raise self._wrong(f"{agent}, who is not in the game any more, got a reward of {reward}")
             if agent in self._seat:
                 got[self._seat[agent]] = reward
-        ended = not self._env.agents
+        # Asked once a step: behind PettingZoo's wrappers an attribute costs more than a move of a small game.
+        self._alive = list(self._env.agents)
+        ended = not self._alive
         return Outcome(got, ended, ended and not any(terminated.values()))
 
     def _step_alone(self, chosen: dict[str, Any]) -> Outcome:
@@ -164,7 +168,10 @@ class Table:
         for agent, reward in env.rewards.items():
             if agent in self._seat:
                 got[self._seat[agent]] = reward
-        terminated = any(env.terminations.values())
+        terminations, truncations = env.terminations, env.truncations
+        terminated = any(terminations.values())
+        if not (terminated or any(truncations.values())):
+            return Outcome(got, False, False)
         # Those who are out have to be stepped past before anybody else can move.
         while env.agents and (env.terminations[env.agent_selection] or env.truncations[env.agent_selection]):
             env.step(None)
@@ -174,11 +181,10 @@ class Table:
     def _due(self) -> Due:
         due = Due([], [], [])
         if self._parallel:
-            for agent in self.agents:
-                if agent in self._env.agents:
-                    if agent not in self._seen:
-                        raise self._wrong(f"{agent} is in the game and sees nothing")
-                    self._add(due, agent, self._seen[agent], self._infos.get(agent))
+            for agent in self.agents if len(self._alive) == len(self.agents) else self._in_order():
+                if agent not in self._seen:
+                    raise self._wrong(f"{agent} is in the game and sees nothing")
+                self._add(due, agent, self._seen[agent], self._infos.get(agent))
         else:
             agent = self._env.agent_selection
             try:
@@ -189,6 +195,10 @@ class Table:
         if not due.seats:
             raise self._wrong("nobody is to decide, and the episode is not over")
         return due
+
+    def _in_order(self) -> list[str]:
+        """Returns those still in the game, in the order of the seats."""
+        return [agent for agent in self.agents if agent in self._alive]
 
     def _add(self, due: Due, agent: str, seen: Any, info: Any) -> None:
         seat = self._seat[agent]
