@@ -54,6 +54,8 @@ class ObservationEncoder:
         if self._flatten:
             self.dtype = np.dtype(np.float32)
         self.shape: tuple[int, ...] = self._shape()
+        # The shape of what needs no work at all, which is most of what there is.
+        self._as_it_is = None if self._is_image or self._flatten else self.shape
         self._frames: list[npt.NDArray[Any]] = []
 
     def reset(self) -> None:
@@ -62,6 +64,8 @@ class ObservationEncoder:
 
     def encode(self, seen: Any) -> npt.NDArray[Any]:
         """Returns the array. Raises: ValueError: it does not have the space's shape."""
+        if type(seen) is np.ndarray and seen.dtype == self.dtype and seen.shape == self._as_it_is:
+            return seen
         inner = seen["observation"] if isinstance(seen, dict) and "observation" in seen else seen
         array = np.asarray(spaces.flatten(self._inner, inner) if self._flatten else inner)
         if not self._flatten and array.shape != self._inner.shape:
@@ -75,7 +79,7 @@ class ObservationEncoder:
         found = None
         if self.has_mask:
             found = seen["action_mask"]
-        elif isinstance(info, dict):
+        elif info:
             found = info.get("action_mask")
         return None if found is None else np.asarray(found, np.bool_)
 
@@ -127,6 +131,7 @@ class ActionEncoder:
                 f"cannot act in {space}; known: Discrete, MultiDiscrete, MultiBinary, and Box with bounds"
             )
         self._values = self._meanings()
+        self._single = isinstance(space, spaces.Discrete)
 
     @property
     def space(self) -> spaces.Discrete | spaces.MultiDiscrete:
@@ -137,11 +142,13 @@ class ActionEncoder:
 
     def decode(self, action: int, factors: tuple[int, ...]) -> Any:
         """Returns what the environment takes. Args: factors: of the game, in which this seat's are padded."""
+        if self._single and len(factors) == 1:
+            return self._values[0][action]
         parts = [0] * len(factors)
         for f in range(len(factors) - 1, -1, -1):
             action, parts[f] = divmod(action, factors[f])
         chosen = [values[part] for values, part in zip(self._values, parts, strict=False)]
-        if isinstance(self._space, spaces.Discrete):
+        if self._single:
             return chosen[0]
         return np.array(chosen, self._space.dtype).reshape(self._space.shape)
 

@@ -137,6 +137,7 @@ class PettingZooGame(VectorGame):
         self._returns = np.zeros((num_envs, seats), np.float32)
         self._ended, self._truncated, self._aborted = (np.zeros(num_envs, np.bool_) for _ in range(3))
         self._own_masks = np.stack([_own_mask(space, self.spec) for space in self._tables[0].spec.actions])
+        self._row_of = [(-1, -1)] * rows
         self._errors: list[str] = []
         self._history: list[list[int]] = [[] for _ in range(num_envs)]
         self._due: list[Due] = [self._begin(env) for env in range(num_envs)]
@@ -158,20 +159,20 @@ class PettingZooGame(VectorGame):
         for flags in (self._ended, self._truncated, self._aborted):
             flags[:] = False
         self._rewards[:] = 0.0
-        chosen, row = actions.tolist(), 0
+        chosen, row, every_permitted = actions.tolist(), 0, bool(permitted.all())
         for env, due in enumerate(self._due):
             begin, row = row, row + len(due.seats)
-            if permitted[begin:row].all():
+            if every_permitted or permitted[begin:row].all():
                 self._play(env, chosen[begin:row], due)
             else:  # the game is lost for whoever broke its rules, and goes no further
                 self._ended[env] = True
                 offender = due.seats[int(np.flatnonzero(~permitted[begin:row])[0])]
                 self._rewards[env, offender] = -1.0
-            self._totals[env] += self._rewards[env]
-            if self._ended[env]:
-                self._returns[env] = self._totals[env]
-                self._totals[env] = 0.0
-                self._due[env] = self._begin(env)
+        self._totals += self._rewards
+        for env in np.flatnonzero(self._ended).tolist():
+            self._returns[env] = self._totals[env]
+            self._totals[env] = 0.0
+            self._due[env] = self._begin(env)
         self._gather()
         return Step(self._rewards, self._ended, self._truncated, self._returns, self._aborted)
 
@@ -220,13 +221,16 @@ class PettingZooGame(VectorGame):
         row = 0
         for env, due in enumerate(self._due):
             for seat, seen, mask in zip(due.seats, due.observations, due.masks, strict=True):
-                self._env[row], self._seat[row] = env, seat
                 flat = seen.ravel()
                 self._obs[row, : len(flat)] = flat
-                self._obs[row, len(flat) :] = 0
-                self._legal[row] = self._own_masks[seat]
-                if mask is not None:
-                    self._legal[row, : len(mask)] = mask
+                if self._row_of[row] != (env, seat) or mask is not None:
+                    # Most rows are of the same seat as a move ago and see as much; then nothing else changes.
+                    self._row_of[row] = (env, seat) if mask is None else (-1, -1)
+                    self._env[row], self._seat[row] = env, seat
+                    self._obs[row, len(flat) :] = 0
+                    self._legal[row] = self._own_masks[seat]
+                    if mask is not None:
+                        self._legal[row, : len(mask)] = mask
                 row += 1
         self._rows = row
 

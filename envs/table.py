@@ -7,6 +7,7 @@ A table says who is to decide and takes their decisions; whatever the environmen
 from __future__ import annotations
 
 import contextlib
+import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -88,6 +89,10 @@ class Table:
             ]
             self._actors = [ActionEncoder(self._env.action_space(a), options.bins) for a in self.agents]
         self.spec = self._describe()
+        self._indicated = [np.zeros(shape, np.float32) for shape in self.spec.shapes]
+        if options.seat_indicator:
+            for seat, array in enumerate(self._indicated):
+                array[seat - len(self.agents)] = 1.0  # its number stands at the end
         self._factors: tuple[int, ...] = ()
         self._episode_seed = -1
         self._steps = 0
@@ -127,8 +132,8 @@ class Table:
             raise
         except Exception as error:
             raise self._broken("step", error) from error
-        if not np.isfinite(outcome.rewards).all():
-            seat = int(np.flatnonzero(~np.isfinite(outcome.rewards))[0])
+        if not math.isfinite(outcome.rewards.dot(outcome.rewards)):
+            seat = int(np.abs(np.nan_to_num(outcome.rewards, nan=np.inf)).argmax())
             raise self._wrong(f"{self.agents[seat]} got a reward of {outcome.rewards[seat]}")
         if self._steps >= self._options.max_episode_steps and not outcome.ended:
             raise self._wrong(f"not over after max_episode_steps={self._options.max_episode_steps}")
@@ -206,9 +211,11 @@ class Table:
             array, mask = self._observers[seat].encode(seen), self._observers[seat].mask(seen, info)
         except Exception as error:
             raise self._wrong(f"{agent} sees {_brief(seen)}: {error}") from error
-        if array.dtype == np.float32 and not np.isfinite(array).all():
-            at = int(np.flatnonzero(~np.isfinite(array.ravel()))[0])
-            raise self._wrong(f"{agent} sees {array.ravel()[at]} at place {at}")
+        # A sum of squares is finite where every number is, and one call; an overflow is looked at again.
+        flat = array.ravel()
+        if array.dtype == np.float32 and not math.isfinite(flat.dot(flat)) and not np.isfinite(flat).all():
+            at = int(np.flatnonzero(~np.isfinite(flat))[0])
+            raise self._wrong(f"{agent} sees {flat[at]} at place {at}")
         if mask is not None:
             choices = sum(self._actors[seat].factors)
             if mask.shape != (choices,):
@@ -216,10 +223,8 @@ class Table:
             if not mask.any():
                 raise self._wrong(f"{agent} has an action mask without a legal action")
         if self._options.seat_indicator:
-            flat = array.ravel()
-            array = np.zeros(len(flat) + len(self.agents), np.float32)
+            array = self._indicated[seat]  # the batch copies it before the next move
             array[: len(flat)] = flat
-            array[len(flat) + seat] = 1.0
         due.seats.append(seat)
         due.observations.append(array)
         due.masks.append(mask)
