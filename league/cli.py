@@ -309,24 +309,32 @@ def bench(as_json: Json = False) -> None:
 def games_list(
     context: typer.Context,
     family: Annotated[str | None, typer.Option(help="Only native, openspiel, pettingzoo or plugin.")] = None,
+    speed: Annotated[
+        bool, typer.Option("--speed", help="Also measure each for half a second: moves/s at random.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Lists the games with their seats and spaces."""
     if context.invoked_subcommand is not None:
         return
+    from league.game_speed import alone
     from league.games import GameFacts, facts, listed
 
     found: list[GameFacts] = []
     refused: dict[str, str] = {}
+    speeds: dict[str, float] = {}
     for game_id in listed(family):
         try:
             found.append(facts(game_id))
+            if speed:
+                speeds[game_id] = alone(game_id, seconds=0.5)
         except USER_ERRORS as error:
             refused[game_id] = str(error).removeprefix(f"{game_id} ").removeprefix(f"{game_id}: ")
     if as_json:
-        print(json.dumps({"games": [asdict(f) for f in found], "refused": refused}))
+        games = [{**asdict(f), "moves_per_second": speeds.get(f.game_id)} for f in found]
+        print(json.dumps({"games": games, "refused": refused}))
     else:
-        printing.print_games(found, refused)
+        printing.print_games(found, refused, speeds)
 
 
 @games_app.command("check")

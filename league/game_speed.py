@@ -44,17 +44,17 @@ def measure(game_id: str, num_envs: int | None = None, seconds: float = 3.0) -> 
 
     Args:
       num_envs: games at once; by default 4,096 of native ones, 256 of OpenSpiel's, 16 of others.
-      seconds: of each of the two measurements.
+      seconds: of each measurement.
     """
-    family = game_id.partition(":")[0]
-    count = num_envs or {"native": 4096, "openspiel": 256}.get(family, 16)
-    alone, by_network = _random_play(game_id, count, seconds), _by_network(game_id, count, seconds)
-    return GameSpeed(game_id, count, alone, by_network, _bare(game_id, seconds))
+    count = num_envs or _usual_size(game_id)
+    by_network = _by_network(game_id, count, seconds)
+    return GameSpeed(game_id, count, alone(game_id, count, seconds), by_network, _bare(game_id, seconds))
 
 
-def _random_play(game_id: str, num_envs: int, seconds: float) -> float:
-    """Choosing the actions is not counted: this is the game alone."""
-    game, rng = envs.make(game_id, num_envs, 0, forfeit_illegal=True), np.random.default_rng(0)
+def alone(game_id: str, num_envs: int | None = None, seconds: float = 3.0) -> float:
+    """Returns moves a second at random; choosing the actions is not counted. Args: as of `measure`."""
+    count = num_envs or _usual_size(game_id)
+    game, rng = envs.make(game_id, count, 0, forfeit_illegal=True), np.random.default_rng(0)
     factors = game.spec.action_factors
     for _ in range(2):
         game.step(random_actions(game.turns().legal, rng, factors))
@@ -68,6 +68,10 @@ def _random_play(game_id: str, num_envs: int, seconds: float) -> float:
         moves += len(actions)
     game.close()
     return moves / spent
+
+
+def _usual_size(game_id: str) -> int:
+    return {"native": 4096, "openspiel": 256}.get(game_id.partition(":")[0], 16)
 
 
 def _bare(game_id: str, seconds: float) -> float | None:

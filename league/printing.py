@@ -165,11 +165,13 @@ def _score(row: Standing) -> str:
     return "" if row.score is None else f"{row.score:.2f} ± {row.score_error or 0.0:.2f}"
 
 
-def print_games(found: Sequence[GameFacts], refused: Mapping[str, str]) -> None:
+def print_games(found: Sequence[GameFacts], refused: Mapping[str, str], speeds: Mapping[str, float]) -> None:
     """Prints games, and those that a league cannot play with the reason."""
     table = Table(box=None)
     for name in ("game", "seats", "sides", "sees", "actions", "moves", "outcome"):
         table.add_column(name, justify="right" if name == "seats" else "left", overflow="fold")
+    if speeds:
+        table.add_column("moves/s", justify="right")
     for f in found:
         sides = "one team" if len(f.sides) == 1 else f"{len(f.sides)}"
         if any(len(side) > 1 for side in f.sides) and len(f.sides) > 1:
@@ -177,7 +179,9 @@ def print_games(found: Sequence[GameFacts], refused: Mapping[str, str]) -> None:
         shape = "×".join(str(n) for n in f.observation) or "1"
         actions = "·".join(str(n) for n in f.actions) if len(f.actions) < 6 else f"{len(f.actions)} parts"
         sees = f"{f.dtype} {shape}"
-        table.add_row(f.game_id, str(f.seats), sides, sees, actions, f.turns, f.outcome.replace("_", "/"))
+        rate = [f"{speeds[f.game_id]:,.0f}"] if f.game_id in speeds else []
+        cells = (f.game_id, str(f.seats), sides, sees, actions, f.turns, f.outcome.replace("_", "/"))
+        table.add_row(*cells, *rate)
     out.print(table)
     for game_id, reason in refused.items():
         out.print(f"{game_id}: {reason}", style="dim", soft_wrap=True)
