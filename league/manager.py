@@ -8,7 +8,7 @@ changed is handed out as `Changes`. No Ray, no SQL, no clock: time and progress 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -16,66 +16,15 @@ import numpy as np
 
 from agents.seating import PairOutcome, Series, SeriesResult
 from league.config import PlayerConfig, RunConfig
+from league.orders import LearnerProgress, Order, SnapshotOrder, TakeoverOrder
+from league.pool_ratings import PoolRatings
 from league.records import Changes, EventRecord, PairRow, PlayerRecord, SeriesRow, Snapshot
 from matchmaking.errors import DuplicateResultError, ResultError
-from matchmaking.evaluation import TRIES, RatedPlayer, RatedPool
-from matchmaking.rankings import rank
-from matchmaking.ratings.base import Rating, RatingSystem, SeriesOutcome
-from matchmaking.ratings.elo import Elo
-from matchmaking.ratings.openskill import OpenSkill
-from matchmaking.ratings.score import UNKNOWN, Score
-from matchmaking.ratings.trueskill import TrueSkill
+from matchmaking.evaluation import TRIES
+from matchmaking.ratings.base import Rating, SeriesOutcome
 from matchmaking.roles import Mixture, RoleRule, snapshot_due
 from matchmaking.roster import Context, Memo, Roster
 from matchmaking.sides import Sides
-
-# Rankings of the whole pool, kept like ratings; the equilibrium and α-Rank are of its best players.
-FITTED = ("bradley_terry", "nash", "alpha_rank")
-META_LIMIT = 100
-
-
-@dataclass(frozen=True)
-class SnapshotOrder:
-    """What a learner shall do: copy itself under a name, and perhaps start over as `next_generation`."""
-
-    player: str
-    snapshot: str
-    generation: int
-    next_generation: int
-
-    @property
-    def resets(self) -> bool:
-        return self.next_generation != self.generation
-
-
-@dataclass(frozen=True)
-class TakeoverOrder:
-    """What a learner shall do: go on as a copy of another's stored state, with these hyper-parameters.
-
-    `state`: sha256 of the source's learning state.
-    """
-
-    player: str
-    source: str
-    state: str
-    next_generation: int
-    hyperparameters: dict[str, float]
-
-
-Order = SnapshotOrder | TakeoverOrder
-
-
-@dataclass(frozen=True)
-class LearnerProgress:
-    """Where a learning player is, its state safely stored.
-
-    `steps`: decisions learnt from in all generations. `state`: sha256 of its full learning state.
-    """
-
-    player: str
-    generation: int
-    steps: int
-    state: str
 
 
 class LeagueManager:
@@ -97,16 +46,7 @@ class LeagueManager:
             if player.parent in limited:
                 limited[player.name] = limited[player.parent]
         self._sides = Sides(config.num_sides(), limited)
-        # A game of many is counted as games of two; each is worth less.
-        pairs_of_one = max(1, self._sides.count - 1)
-        self.systems: list[RatingSystem] = [
-            TrueSkill(tau=config.ratings.trueskill_tau, draw_probability=config.ratings.draw_probability),
-            Elo(k=config.ratings.elo_k / pairs_of_one),
-            OpenSkill(tau=config.ratings.trueskill_tau),
-        ]
-        self._score = Score() if self._sides.count == 1 else None
-        systems = [*(s.name for s in self.systems), *FITTED, *(["score"] if self._score else [])]
-        self._ratings = {name: dict(snapshot.ratings.get(name, {})) for name in systems}
+        self._ratings = PoolRatings(config.ratings, self._sides.count, snapshot.ratings)
         self._rules: dict[str, RoleRule] = {name: entry.rule() for name, entry in self._entries.items()}
         self._populations = {n: e.population.build() for n, e in self._entries.items() if e.population}
         self._evaluation = config.evaluation.build()
@@ -120,19 +60,16 @@ class LeagueManager:
         self._opposite = [Roster() for _ in every] if limited else [self._roster for _ in every]
         for player in snapshot.players:
             self._note_member(player)
-        self._rated = RatedPool()
         self._memos: dict[tuple[str, int], Memo] = {}
         self._orders: dict[str, Order] = {}
         self._verified: set[tuple[str, str]] = set()
         self._dirty_players: dict[str, None] = {}
         self._dirty_pairs: dict[tuple[str, str], None] = {}
         self._cleared_pairs: dict[tuple[str, str], None] = {}
-        self._dirty_ratings: dict[str, None] = {}
-        self._unrecorded: dict[str, None] = {}
         self._series_rows: list[SeriesRow] = []
         self._events: list[EventRecord] = []
         for player in snapshot.players:
-            self._note_rated(player.name)
+            self._ratings.see(player)
 
     def found(self, initial: dict[str, str], states: dict[str, str]) -> None:
         """Writes the first players into an empty league.
@@ -152,7 +89,7 @@ class LeagueManager:
                     hyperparameters=first[name],
                 )
             )
-            self._rate_anew(name)
+            self._ratings.begin(self.players[name])
         for bot in self.config.anchors:
             self.add(PlayerRecord(bot, "anchor", "frozen", bot=bot))
         self._event("run_started", players=len(self.players))
@@ -160,7 +97,7 @@ class LeagueManager:
     def add(self, player: PlayerRecord) -> None:
         """Takes a player into the pool, rated like anybody nobody has seen."""
         self._put(player)
-        self._rate_anew(player.name)
+        self._ratings.begin(self.players[player.name])
 
     def adopt(self, snapshot: PlayerRecord) -> None:
         """The same for a snapshot that one of the learners has left behind."""
@@ -174,7 +111,7 @@ class LeagueManager:
         return [p for p in self.players.values() if p.state == "learning"]
 
     def rating(self, player: str, system: str = "trueskill") -> Rating:
-        return self._ratings[system][player]
+        return self._ratings.of(player, system)
 
     def next_training_series(self, episodes: int) -> list[Series]:
         """Draws series until `episodes` are planned, learning players served by their shares."""
@@ -259,21 +196,19 @@ class LeagueManager:
         if series.purpose == "training":
             self._update_qualities(first, second, wins)
         else:
-            self._rate(first, second, SeriesOutcome(wins, draws, losses))
+            outcomes = SeriesOutcome(wins, draws, losses)
+            self._ratings.rate(self.players[first], self.players[second], outcomes)
 
     def _take_in_score(self, result: SeriesResult) -> None:
         """Takes in what somebody got who played every seat."""
         series = result.series
         (name,), (generation,) = series.players, series.generations
-        total, squares = float(result.scores[0]), float(result.squares[0])
         counts = (0, result.episodes, 0), (0, 0, 0)
+        total = float(result.scores[0])
         row = ((generation,) * 2, series.purpose, series.branch, *counts, total, result.moves)
         self._series_rows.append(SeriesRow(series.number, name, name, *row))
-        rated = series.purpose != "training" and generation == self.players[name].generation
-        if self._score and rated and result.episodes:
-            moves, table = self.players[name].state == "learning", self._ratings["score"]
-            table[name] = self._score.rate(table[name], total, squares, result.episodes, moves=moves)
-            self._mark_rating(name)
+        if series.purpose != "training" and generation == self.players[name].generation:
+            self._ratings.rate_alone(self.players[name], result)
 
     def learners_progressed(self, progress: list[LearnerProgress]) -> list[Order]:
         """Takes in where the learners are and returns what they shall do now."""
@@ -325,13 +260,7 @@ class LeagueManager:
                 steps=steps,
             )
         )
-        if self._score:
-            self._ratings["score"][order.snapshot] = self._score.initial()
-        for system in self.systems:
-            # The copy is exactly as strong as its parent; only the parent's rating may lag behind it.
-            mine, fresh = self._ratings[system.name][parent.name], system.initial()
-            self._ratings[system.name][order.snapshot] = Rating(mine.mu, max(mine.sigma, fresh.sigma / 3))
-        self._mark_rating(order.snapshot)
+        self._ratings.begin_copy(self.players[order.snapshot], parent.name, exact=False)
         self._event("snapshot", order.snapshot, parent=parent.name, steps=steps)
         self._put(
             replace(
@@ -369,30 +298,14 @@ class LeagueManager:
             )
         )
         self._forget(order.player)
-        for system in self.systems:  # it is exactly as strong as its source
-            mine = self._ratings[system.name][order.source]
-            self._ratings[system.name][order.player] = Rating(mine.mu, mine.sigma)
-        self._mark_rating(order.player)
+        self._ratings.begin_copy(self.players[order.player], order.source, exact=True)
         self._event("inherited", order.player, source=order.source, **order.hyperparameters)
 
     def survey(self) -> None:
         """Ranks the pool as a whole: Bradley-Terry, equilibrium, α-Rank, as ratings like any other."""
         names = [p.name for p in self.players.values() if p.state != "retired"]
         anchor = next((a for a in ("random", *self.config.anchors) if a in self.players), None)
-        moving = {p.name for p in self.learners}
-        ranked = rank(self.payoff, names, anchor, moving, META_LIMIT)
-        fitted = {
-            name: Rating(r.rating, r.standard_error)
-            for name, r in zip(ranked.names, ranked.ratings, strict=True)
-        }
-        self._ratings["bradley_terry"] = fitted
-        for system, shares in (("nash", ranked.nash), ("alpha_rank", ranked.alpha_rank)):
-            self._ratings[system] = {
-                name: Rating(float(shares[k]) if k < len(shares) else 0.0)
-                for k, name in enumerate(ranked.names)
-            }
-        for name in names:
-            self._dirty_ratings[name] = self._unrecorded[name] = None
+        self._ratings.survey(self.payoff, names, anchor, {p.name for p in self.learners})
 
     def note(self, kind: str, player: str | None = None, **data: Any) -> None:
         """Adds an event to what will be written."""
@@ -417,9 +330,9 @@ class LeagueManager:
             pairs=[self._pair_row(*pair) for pair in self._dirty_pairs],
             cleared_pairs=list(self._cleared_pairs),
             series=list(self._series_rows),
-            ratings=self._some_ratings(self._dirty_ratings),
-            history=self._some_ratings(self._unrecorded, unknown=False) if history else {},
-            steps={name: self.players[name].steps for name in self._unrecorded} if history else {},
+            ratings=self._ratings.changed(),
+            history=self._ratings.unrecorded() if history else {},
+            steps={n: self.players[n].steps for n in self._ratings.unrecorded_players} if history else {},
             events=list(self._events),
             metrics=metrics,
         )
@@ -429,24 +342,23 @@ class LeagueManager:
         self._dirty_players.clear()
         self._dirty_pairs.clear()
         self._cleared_pairs.clear()
-        self._dirty_ratings.clear()
         self._series_rows.clear()
         self._events.clear()
-        if changes.history:
-            self._unrecorded.clear()
+        self._ratings.written(history=bool(changes.history))
 
     def _rated_players(self) -> tuple[str, ...] | None:
         """Draws who plays the next rating series, one for each side; None: nobody can."""
         if self._sides.count == 1:
-            alone = self._evaluation.one(self._rated, self._rng)
+            alone = self._evaluation.one(self._ratings.rated, self._rng)
             return None if alone is None else (alone,)
         may_meet = self._sides.may_meet if self._sides.limited else None
         for _ in range(TRIES):
-            pair = self._evaluation.choose(self._rated, self.payoff, self._rng, may_meet)
+            pair = self._evaluation.choose(self._ratings.rated, self.payoff, self._rng, may_meet)
             if pair is None:
                 return None
             rest = (
-                self._evaluation.near(self._rated, pair[0], self._rng) for _ in range(self._sides.count - 2)
+                self._evaluation.near(self._ratings.rated, pair[0], self._rng)
+                for _ in range(self._sides.count - 2)
             )
             players = (*pair, *rest)
             if self._sides.seat(players) is not None:
@@ -508,11 +420,11 @@ class LeagueManager:
         rule = self._populations.get(player.name)
         if rule is None:
             return None
-        entry, trueskill = self._entries[player.name], self.systems[0]
+        entry, trueskill = self._entries[player.name], self._ratings.trueskill
         others = [
             n for n, e in self._entries.items() if e is entry and n != player.name and n not in self._orders
         ]
-        ratings = self._ratings[trueskill.name]
+        ratings = self._ratings.table("trueskill")
         name = rule.source(
             player.steps - player.inherited_steps,
             others,
@@ -531,7 +443,7 @@ class LeagueManager:
             self._opposite[side],
             self.payoff,
             self._rng,
-            self._ratings["trueskill"],
+            self._ratings.table("trueskill"),
             self.players[me].qualities,
             self._memos.setdefault((me, side), Memo()),
         )
@@ -541,7 +453,7 @@ class LeagueManager:
         for pair in self.payoff.clear(player):
             self._dirty_pairs.pop(pair, None)
             self._cleared_pairs[pair] = None
-        self._rate_anew(player)
+        self._ratings.begin(self.players[player])
 
     def _update_qualities(self, me: str, beaten: str, wins: int) -> None:
         rule = self._rules.get(me)
@@ -568,48 +480,6 @@ class LeagueManager:
         """Lets a snapshot play what its parent can."""
         if parent in self._sides.limited:
             self._sides = replace(self._sides, limited={**self._sides.limited, name: self._sides.of(parent)})
-
-    def _rate(self, first: str, second: str, outcome: SeriesOutcome) -> None:
-        moves = {p: self.players[p].state == "learning" for p in (first, second)}
-        for system in self.systems:
-            table = self._ratings[system.name]
-            table[first], table[second] = system.rate(
-                table[first], table[second], outcome, a_moves=moves[first], b_moves=moves[second]
-            )
-        self._mark_rating(first)
-        self._mark_rating(second)
-
-    def _rate_anew(self, player: str) -> None:
-        for system in self.systems:
-            self._ratings[system.name][player] = system.initial()
-        if self._score:
-            self._ratings["score"][player] = self._score.initial()
-        self._mark_rating(player)
-
-    def _note_rated(self, name: str) -> None:
-        player = self.players[name]
-        rating = self._ratings["score" if self._score else "trueskill"].get(name)
-        if player.state == "retired" or rating is None:
-            self._rated.remove(name)
-        else:
-            learning = player.state == "learning"
-            anchor = player.role == "anchor" and self._score is None
-            self._rated.put(RatedPlayer(name, rating.mu, rating.sigma, learning, anchor))
-
-    def _mark_rating(self, player: str) -> None:
-        self._note_rated(player)
-        self._dirty_ratings[player] = None
-        self._unrecorded[player] = None
-
-    def _some_ratings(
-        self, players: dict[str, None], *, unknown: bool = True
-    ) -> dict[str, dict[str, Rating]]:
-        """Args: unknown: also scores of those who have not played."""
-        known = {
-            s: {p: table[p] for p in players if p in table and (unknown or table[p].sigma < UNKNOWN)}
-            for s, table in self._ratings.items()
-        }
-        return {system: ratings for system, ratings in known.items() if ratings}
 
     def _pair_row(self, first: str, second: str) -> PairRow:
         raw, decayed = self.payoff.raw(first, second), self.payoff.decayed(first, second)

@@ -19,7 +19,8 @@ from scipy.stats import kendalltau
 
 from agents.seating import Series, SeriesResult
 from league.config import RunConfig
-from league.manager import LeagueManager, LearnerProgress, SnapshotOrder
+from league.manager import LeagueManager
+from league.orders import LearnerProgress, SnapshotOrder
 from league.records import PlayerRecord, RunRecord, Snapshot
 from matchmaking import meta_game
 from matchmaking.rankings import rank

@@ -15,7 +15,7 @@ from agents.learner import Learner, UpdateMetrics
 from league.checkpoints import CheckpointStore
 from league.config import RunConfig
 from league.errors import CheckpointError
-from league.manager import LearnerProgress, Order, SnapshotOrder, TakeoverOrder
+from league.orders import LearnerProgress, Order, SnapshotOrder, TakeoverOrder
 from league.records import PlayerRecord
 from league.runtime.messages import LearnerReport, TakenOver, TakenSnapshot, WeightsUpdate
 

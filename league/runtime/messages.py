@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.seating import Series, SeriesResult
-from league.manager import LearnerProgress, Order, SnapshotOrder, TakeoverOrder
+from league.orders import LearnerProgress, Order, SnapshotOrder, TakeoverOrder
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,11 @@ import pytest
 
 from agents.seating import Series, SeriesResult
 from league.config import RunConfig
-from league.manager import LeagueManager, LearnerProgress, SnapshotOrder, TakeoverOrder
+from league.manager import LeagueManager
+from league.orders import LearnerProgress, SnapshotOrder, TakeoverOrder
 from league.records import Changes, RunRecord, Snapshot
 from matchmaking.errors import DuplicateResultError, ResultError
+from matchmaking.ratings.trueskill import TrueSkill
 
 Make = Callable[..., RunConfig]
 RUN = RunRecord("r", "n", "g", 0, {}, "running", "running", 0, 0, None, 0, 0, 0, 0, None, None, 1)
@@ -226,7 +228,7 @@ def test_main_exploiter_resets_after_beating_every_main(small_config: Make) -> N
     exploiter = manager.players["main_exploiter.0"]
     assert (exploiter.generation, exploiter.snapshot_steps) == (1, 4_000)
     assert manager.payoff.games("main_exploiter.0", "main.0") == 0
-    assert manager.rating("main_exploiter.0") == manager.systems[0].initial()
+    assert manager.rating("main_exploiter.0") == TrueSkill().initial()
     written = pending(manager)
     assert [e.kind for e in written.events] == ["snapshot", "reset"]
     assert ("main.0", "main_exploiter.0") in written.cleared_pairs

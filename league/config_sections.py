@@ -1,0 +1,168 @@
+"""The parts of a run's config, each with its numbers, their units, defaults and bounds."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from agents.algorithms.ppo import PPOConfig, Schedule
+from matchmaking.evaluation import EvaluationRule
+from matchmaking.population import PopulationRule
+
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+Count = Annotated[int, Field(ge=1)]
+
+
+class Section(BaseModel):
+    """A part of the config. Unknown keys are errors, not silence."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class StopConfig(Section):
+    """When the run ends by itself: at whichever comes first."""
+
+    minutes: float | None = Field(None, gt=0, description="of play; pauses and restarts do not count")
+    moves: int | None = Field(None, ge=1, description="decisions of all seats together")
+
+    @model_validator(mode="after")
+    def _one_at_least(self) -> StopConfig:
+        if self.minutes is None and self.moves is None:
+            raise ValueError("needs minutes or moves")
+        return self
+
+
+class ScheduleConfig(Section):
+    """A straight line from start to end."""
+
+    start: float = Field(ge=0.0)
+    end: float = Field(ge=0.0)
+    steps: Count | None = Field(
+        None, description="the player's own learner steps since its last reset; without, the run's progress"
+    )
+
+    def build(self) -> Schedule:
+        return Schedule(self.start, self.end, self.steps)
+
+
+class NetworkConfig(Section):
+    """A player's network."""
+
+    kind: Literal["mlp"] = "mlp"
+    hidden: tuple[Annotated[int, Field(ge=1, le=8192)], ...] = Field((128, 128), min_length=1, max_length=16)
+    normalise: bool = Field(
+        False,
+        description="observations, by mean and variance of those seen so far, kept with the weights",
+    )
+
+
+class LearnerConfig(Section):
+    """How a player learns (PPO)."""
+
+    learning_rate: ScheduleConfig = ScheduleConfig(start=1e-3, end=1e-4)
+    entropy: ScheduleConfig = ScheduleConfig(start=0.1, end=0.01)
+    clip: float = Field(0.2, gt=0.0, lt=1.0)
+    value_coefficient: float = Field(0.5, ge=0.0)
+    discount: float = Field(1.0, gt=0.0, le=1.0)
+    reward_scale: float = Field(
+        1.0,
+        gt=0.0,
+        description="of rewards before they are learnt from; returns near ±1 are best",
+    )
+    gae_lambda: Share = 0.95
+    epochs: int = Field(1, ge=1, le=100)
+    minibatch: int = Field(4096, ge=8, description="decisions a gradient step")
+    max_grad_norm: float = Field(0.5, gt=0.0)
+    target_kl: float = Field(0.1, gt=0.0, description="an update stops its epochs beyond this")
+    max_policy_lag: int = Field(200, ge=1, description="updates; older fragments are left out")
+    precision: Literal["auto", "float32", "bfloat16"] = Field(
+        "auto", description="auto: bfloat16 where the processor multiplies it in hardware"
+    )
+
+    def build(self) -> PPOConfig:
+        numbers = {n: getattr(self, n) for n in type(self).model_fields if n != "reward_scale"}
+        numbers |= {"learning_rate": self.learning_rate.build(), "entropy": self.entropy.build()}
+        return PPOConfig(**numbers)
+
+
+class SnapshotConfig(Section):
+    """When a learning player is copied into the pool. Steps are its own learner steps since the last copy."""
+
+    min_steps: Count = 2_000_000
+    max_steps: Count = 6_000_000
+    win_rate: Share = Field(0.7, description="against every target; then it is copied before max_steps")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> SnapshotConfig:
+        if self.min_steps > self.max_steps:
+            raise ValueError(f"min_steps {self.min_steps} is above max_steps {self.max_steps}")
+        return self
+
+
+class PopulationConfig(Section):
+    """Population based training among the players of one entry: who falls behind becomes another's copy."""
+
+    min_steps: Count = Field(2_000_000, description="a player's learner steps between two takeovers")
+    inherit_below: Share = Field(0.3, description="expected score against another, chosen at random")
+    perturb_probability: Share = Field(0.5, description="of each hyper-parameter at a takeover")
+    perturb_factor: float = Field(1.2, ge=1.0)
+    initial_spread: float = Field(2.0, ge=1.0, description="first factors lie between this and its inverse")
+    hyperparameters: tuple[Literal["learning_rate", "entropy"], ...] = ("learning_rate", "entropy")
+
+    def build(self) -> PopulationRule:
+        return PopulationRule(**{name: getattr(self, name) for name in type(self).model_fields})
+
+
+class RolloutConfig(Section):
+    """How games are played."""
+
+    workers: int = Field(1, ge=1, le=10_000, description="rollout processes, a core each")
+    num_envs: int = Field(4096, ge=2, le=1_000_000, description="games at once in a worker")
+    fragment_length: int = Field(16, ge=1, le=4096, description="T, decisions of one seat in a row")
+    fragment_lanes: int = Field(1024, ge=1, description="B, such rows in a fragment")
+    episodes_per_series: int = Field(256, ge=2, description="games between one pair before the next is drawn")
+
+
+class EvaluationConfig(Section):
+    """The games that ratings come from."""
+
+    share: float = Field(
+        0.1, ge=0.0, le=0.9, description="of a worker's time (of its ticks with topology: sync)"
+    )
+    num_envs: int = Field(64, ge=2, le=65_536, description="games at once")
+    episodes: int = Field(32, ge=2, description="games of one series")
+    anchor_share: Share = Field(0.35, description="of a learning player's rating series, against anchors")
+    learner_share: Share = Field(0.6, description="of rating series, started by a learning player")
+    coverage_share: Share = Field(0.15, description="of rating series, for pairs that have hardly met")
+    temperature: float = Field(1.0, ge=0.0, description="of the networks' play; 0 is the best action always")
+
+    def build(self) -> EvaluationRule:
+        return EvaluationRule(self.anchor_share, self.learner_share, self.coverage_share)
+
+
+class EnvsConfig(Section):
+    """How games that are not League's own are run, and how much they may go wrong."""
+
+    isolation: Literal["none", "process"] = Field(
+        "none", description="process: each PettingZoo or own environment in a process of its own"
+    )
+    max_bad_share: Share = Field(
+        0.02, description="of the episodes; when more have broken down the run stops and says why"
+    )
+
+
+class PayoffConfig(Section):
+    """How win rates are kept."""
+
+    decay: float = Field(
+        0.999, gt=0.0, le=1.0, description="weight lost a game; 0.999 halves it in 700 games"
+    )
+
+
+class RatingsConfig(Section):
+    """The rating systems' numbers."""
+
+    elo_k: float = Field(8.0, gt=0.0, description="points a game")
+    trueskill_tau: float = Field(0.3, ge=0.0, description="drift of a learning player a series, in points")
+    draw_probability: float = Field(0.02, ge=0.0, lt=1.0)
