@@ -47,8 +47,9 @@ class Arena:
         temperature: of the networks' play; 0 is the best action always.
         """
         self._sides = sides
+        self._game = envs.make(game_id, num_envs, seed, forfeit_illegal=True)
         self._collector = Collector(
-            envs.make(game_id, num_envs, seed, forfeit_illegal=True),
+            self._game,
             [],
             fragment_length=1,
             fragment_lanes=1,
@@ -60,6 +61,10 @@ class Arena:
         self._collector.put_policy(FILLER, RandomBot())
         self._next_series = self.games = 0
         self._pair_of: dict[int, tuple[str, str]] = {}
+
+    def close(self) -> None:
+        """Ends what the games hold."""
+        self._game.close()
 
     def play(
         self,

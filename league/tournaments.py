@@ -147,6 +147,8 @@ def play(
             )
         complete = arena.play(pairs, payoff, rules.stop.is_enough, rules.stop.max_games, keep_on)
         rounds.append([MatchScore(*pair, rules.stop.points(payoff.raw(*pair))) for pair in pairs])
+    if arena is not None:
+        arena.close()
     return _results(form, payoff, rounds, rules.stop, config.anchors, complete)
 
 
@@ -168,6 +170,7 @@ def _scores(
         seed=rules.seed,
     )
     scores, complete = arena.scores(list(policies), games, keep_on)
+    arena.close()
     played = {name: score for name, score in scores.items() if score.games}
     ranking = tuple(
         Place(name, score.mu, score.sigma, 0.0, score.games)

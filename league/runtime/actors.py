@@ -182,6 +182,7 @@ class RolloutActor:
         if self._asked is not None:
             ray.get(self._asked)
         ray.get(self._coordinator.exchange_rollout.remote(self._name, self._player.report()))
+        self._player.close()
 
     def _evaluate(self) -> None:
         begin = time.monotonic()

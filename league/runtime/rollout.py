@@ -119,6 +119,11 @@ class RolloutPlayer:
         """Notes time in which no training game moved because a learner was behind."""
         self._waited += seconds
 
+    def close(self) -> None:
+        """Ends what the games hold, such as processes of their own."""
+        for game in self._games:
+            game.close()
+
     def report(self) -> RolloutReport:
         """Returns what was played since the last report and what could be played until the next but one."""
         now = time.monotonic()

@@ -184,13 +184,14 @@ class Supervisor:
             on_status(status)
             return wanted()
 
-        run_serial(
-            coordinator,
-            rollout,
-            learning,
-            evaluation_share=config.evaluation.share,
-            on_exchange=exchanged,
-        )
+        with contextlib.closing(rollout):
+            run_serial(
+                coordinator,
+                rollout,
+                learning,
+                evaluation_share=config.evaluation.share,
+                on_exchange=exchanged,
+            )
         failure = coordinator.status().failure
         if failure is not None:
             raise BadGamesError(failure)

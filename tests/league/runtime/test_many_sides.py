@@ -92,6 +92,7 @@ def test_a_cooperative_league_has_scores(stores: Stores, small_config: Make) -> 
 
 
 BROKEN = """
+import os
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 from pettingzoo import ParallelEnv
@@ -100,8 +101,9 @@ from pettingzoo import ParallelEnv
 class Env(ParallelEnv):
     metadata = {"name": "broken"}
 
-    def __init__(self, bad_every):
+    def __init__(self, bad_every, exits=False):
         self.possible_agents, self.episode, self.bad_every = ["a", "b"], 0, bad_every
+        self.exits = exits
 
     def observation_space(self, agent):
         return Box(-1, 1, (1,), np.float32)
@@ -119,6 +121,8 @@ class Env(ParallelEnv):
     def step(self, actions):
         agents, self.agents = self.agents, []
         if self.episode % self.bad_every == 0:
+            if self.exits:
+                os._exit(3)
             raise RuntimeError("the arm fell off")
         won = actions["a"] - actions["b"]
         rewards = {"a": float(won), "b": float(-won)}
@@ -136,9 +140,8 @@ def own_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def config_of(small_config: Make, game: str, **more: Any) -> RunConfig:
     players = [{"role": "main", "snapshot": {"min_steps": 500, "max_steps": 1_000}}]
-    return small_config(
-        game=game, players=players, anchors=["random"], stop={"moves": 8_000}, **{**SLOW, **more}
-    )
+    usual = {**SLOW, "stop": {"moves": 8_000}, "anchors": ["random"]}
+    return small_config(game=game, players=players, **{**usual, **more})
 
 
 def test_a_game_that_breaks_down_now_and_then_is_written_down_and_played_on(
@@ -151,6 +154,25 @@ def test_a_game_that_breaks_down_now_and_then_is_written_down_and_played_on(
     assert events
     assert "step raised RuntimeError: the arm fell off" in events[0].data["reason"]
     assert "episode with seed " in events[0].data["reason"]
+    assert clean(stores, record.id)
+
+
+def test_a_game_whose_process_dies_is_started_again(
+    stores: Stores, small_config: Make, own_game: str
+) -> None:
+    config = config_of(
+        small_config,
+        f"{own_game}(bad_every=40,exits=true)",
+        envs={"isolation": "process", "max_bad_share": 0.5},
+        stop={"moves": 400},
+        rollout={"num_envs": 2, "fragment_length": 4, "fragment_lanes": 16, "episodes_per_series": 4},
+        evaluation={"share": 0.3, "num_envs": 2, "episodes": 2},
+    )
+    record = play(stores, config)
+    assert record.state == "finished"
+    reasons = [e.data["reason"] for e in stores.service().events(record.id) if e.kind == "bad_episode"]
+    assert reasons
+    assert all("its process ended with exit code 3 during play" in reason for reason in reasons)
     assert clean(stores, record.id)
 
 
