@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,7 +49,9 @@ def measure(game_id: str, num_envs: int | None = None, seconds: float = 3.0) -> 
     """
     count = num_envs or _usual_size(game_id)
     by_network = _by_network(game_id, count, seconds)
-    return GameSpeed(game_id, count, alone(game_id, count, seconds), by_network, _bare(game_id, seconds))
+    return GameSpeed(
+        game_id, count, alone(game_id, count, seconds), by_network, _bare(game_id, count, seconds)
+    )
 
 
 def alone(game_id: str, num_envs: int | None = None, seconds: float = 3.0) -> float:
@@ -74,7 +77,7 @@ def _usual_size(game_id: str) -> int:
     return {"native": 4096, "openspiel": 256}.get(game_id.partition(":")[0], 16)
 
 
-def _bare(game_id: str, seconds: float) -> float | None:
+def _bare(game_id: str, num_envs: int, seconds: float) -> float | None:
     family, _, name = game_id.partition(":")
     if family == "openspiel":
         return _bare_openspiel(name, seconds)
@@ -83,7 +86,8 @@ def _bare(game_id: str, seconds: float) -> float | None:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return _bare_pettingzoo(game.make_environment(), seconds)
+        made = [game.make_environment() for _ in range(num_envs if not game.spec.turn_based else 1)]
+        return _bare_in_turn(made[0], seconds) if game.spec.turn_based else _bare_together(made, seconds)
 
 
 def _bare_openspiel(name: str, seconds: float) -> float:
@@ -115,29 +119,36 @@ def _bare_openspiel(name: str, seconds: float) -> float:
     return moves / (time.perf_counter() - began)
 
 
-def _bare_pettingzoo(env: Any, seconds: float) -> float:
-    moves, seed, over = 0, 0, time.perf_counter() + seconds
-    began = time.perf_counter()
-    if hasattr(env, "agent_iter"):
-        while time.perf_counter() < over:
-            seed += 1
-            env.reset(seed=seed)
-            for agent in env.agent_iter():
-                seen, _, terminated, truncated, info = env.last()
-                if terminated or truncated:
-                    env.step(None)
-                    continue
-                mask = seen.get("action_mask") if isinstance(seen, dict) else info.get("action_mask")
-                env.step(env.action_space(agent).sample(mask))
-                moves += 1
-    else:
-        while time.perf_counter() < over:
-            seed += 1
-            env.reset(seed=seed)
-            while env.agents:
-                actions = {agent: env.action_space(agent).sample() for agent in env.agents}
-                moves += len(actions)
-                env.step(actions)
+def _bare_in_turn(env: Any, seconds: float) -> float:
+    """One AEC environment, by its own iterator."""
+    moves, seed, began = 0, 0, time.perf_counter()
+    while time.perf_counter() < began + seconds:
+        seed += 1
+        env.reset(seed=seed)
+        for agent in env.agent_iter():
+            seen, _, terminated, truncated, info = env.last()
+            if terminated or truncated:
+                env.step(None)
+                continue
+            mask = seen.get("action_mask") if isinstance(seen, dict) else info.get("action_mask")
+            env.step(env.action_space(agent).sample(mask))
+            moves += 1
+    return moves / (time.perf_counter() - began)
+
+
+def _bare_together(made: Sequence[Any], seconds: float) -> float:
+    """As many Parallel environments as League's batch has, one after the other."""
+    for seed, env in enumerate(made):
+        env.reset(seed=seed)
+    moves, seed, began = 0, len(made), time.perf_counter()
+    while time.perf_counter() < began + seconds:
+        for env in made:
+            actions = {agent: env.action_space(agent).sample() for agent in env.agents}
+            moves += len(actions)
+            env.step(actions)
+            if not env.agents:
+                seed += 1
+                env.reset(seed=seed)
     return moves / (time.perf_counter() - began)
 
 
