@@ -136,11 +136,13 @@ class Arena:
             self._collector.tick()
             for result in self._collector.take_results():
                 (name,) = result.series.players
-                if name in waiting and result.episodes:
+                if name not in waiting:
+                    continue
+                waiting.discard(name)
+                if result.episodes:  # unless every one of them broke down
                     total, squares = float(result.scores[0]), float(result.squares[0])
                     found[name] = system.rate(found[name], total, squares, result.episodes, moves=False)
                     self.games += result.episodes
-                    waiting.discard(name)
         return found, True
 
     def _add(self, series: list[Series]) -> None:

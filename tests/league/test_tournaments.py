@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from agents.bots import RandomBot
+from league.arena import Arena
 from league.bootstrap import Stores
 from league.checkpoints import CheckpointStore
 from league.db.check import check_run
@@ -15,6 +17,7 @@ from league.services import standing_as_json
 from league.tournaments import TournamentResults, TournamentRules
 from matchmaking.errors import MatchmakingError
 from matchmaking.sequential import StopRule
+from matchmaking.sides import Sides
 from tests import command_line as cli
 
 QUICK = StopRule(precision=0.1, max_games=400)
@@ -118,3 +121,29 @@ def test_the_command_plays_prints_and_refuses(stores: Stores, played_run: str) -
         assert refused.returncode == 2
         assert message in refused.stderr
         assert "Traceback" not in refused.stderr
+
+
+def test_a_game_that_never_ends_well_ends_a_tournament_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "hopeless.py").write_text(
+        "from mpe2 import simple_spread_v3\n"
+        "def make():\n"
+        "    env = simple_spread_v3.parallel_env(max_cycles=3)\n"
+        "    def step(actions):\n"
+        "        raise RuntimeError('no')\n"
+        "    env.step = step\n"
+        "    return env\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    arena = Arena(
+        "python:hopeless:make(teams=all)",
+        {"random": RandomBot()},
+        sides=Sides(1),
+        num_envs=2,
+        temperature=1.0,
+        seed=0,
+    )
+    scores, complete = arena.scores(["random"], 4)
+    assert complete
+    assert scores["random"].games == 0

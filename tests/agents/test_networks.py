@@ -1,0 +1,68 @@
+"""What a network does to observations before it looks at them, and what it keeps of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from agents import weights
+from agents.algorithms.ppo import PPOConfig
+from agents.learner import Learner
+from agents.networks import MLP, NetworkSpec, Normaliser, build
+from agents.trajectories import Trajectories
+from envs.native.connect_four import ConnectFour
+from envs.vector_game import Step
+
+
+def test_the_statistics_are_those_of_everything_seen_in_whatever_parts_it_came() -> None:
+    seen = torch.tensor(
+        np.random.default_rng(0).normal([3.0, -2.0], [5.0, 0.1], (900, 2)), dtype=torch.float32
+    )
+    normaliser = Normaliser(2)
+    for part in torch.split(seen, [100, 1, 799]):
+        normaliser.update(part)
+    assert normaliser.mean.tolist() == pytest.approx(seen.mean(0).tolist(), rel=1e-4)
+    assert normaliser.variance.tolist() == pytest.approx(seen.var(0, unbiased=False).tolist(), rel=1e-3)
+    shown = normaliser(seen)
+    assert shown.mean(0).tolist() == pytest.approx([0.0, 0.0], abs=1e-3)
+    assert shown.std(0).tolist() == pytest.approx([1.0, 1.0], abs=0.01)
+
+
+def test_they_are_saved_with_the_weights_and_go_with_a_learners_state() -> None:
+    spec = NetworkSpec(4, 3, (8,), normalise=True)
+    learner = Learner(spec, PPOConfig(precision="float32"), seed=0)
+    assert isinstance(learner.network, MLP)
+    learner.network.observe(torch.randn(50, 4) * 7.0 + 3.0)
+    obs = torch.randn(5, 4)
+    for data in (learner.checkpoint(), learner.state()):
+        network, restored = weights.load_network(data)
+        assert restored == spec
+        assert torch.equal(network(obs), learner.network(obs))
+    assert not torch.equal(build(spec, 0)(obs), learner.network(obs))
+
+
+def test_images_are_scaled() -> None:
+    plain, scaled = build(NetworkSpec(4, 3, (8,)), 0), build(NetworkSpec(4, 3, (8,), scale=1.0 / 255.0), 0)
+    image = torch.tensor([[0.0, 255.0, 51.0, 102.0]])
+    assert torch.allclose(scaled(image), plain(image / 255.0))
+
+
+def test_a_truncated_episode_brings_what_its_last_decision_was_worth_and_rewards_are_scaled() -> None:
+    spec = ConnectFour(2).spec
+    pages = Trajectories(
+        spec, 2, ["a"], fragment_length=1, fragment_lanes=2, discounts=[0.9], reward_scales=[0.5]
+    )
+    env, seat = np.arange(2, dtype=np.int32), np.zeros(2, np.int32)
+    owners = np.array([[0, -1], [0, -1]], np.int32)
+    obs, legal = np.zeros((2, 84), np.uint8), np.ones((2, 7), np.bool_)
+    values = np.array([10.0, 10.0], np.float32)
+    pages.record_decisions(
+        env, seat, owners, obs, legal, np.zeros(2, np.int64), np.zeros(2, np.float32), values
+    )
+    rewards = np.array([[4.0, 0.0], [4.0, 0.0]], np.float32)
+    ended, truncated = np.array([True, True]), np.array([False, True])
+    pages.record_rewards(Step(rewards, ended, truncated, rewards))
+    fragment = pages.take(0)
+    assert sorted(fragment.rewards[0].tolist()) == [2.0, 2.0 + 0.9 * 10.0]
+    assert fragment.terminal.all()
