@@ -17,6 +17,7 @@ from agents import kernels
 from agents.fragment import Fragment
 from agents.networks import NetworkSpec, build
 from agents.policy import NetworkPolicy, Policy
+from agents.recorder import Recorder
 from agents.seating import Seating, Series, SeriesResult
 from agents.trajectories import Trajectories
 from envs.vector_game import VectorGame
@@ -53,6 +54,7 @@ class Collector:
         temperature: float = 1.0,
         discounts: Sequence[float] | None = None,
         reward_scales: Sequence[float] | None = None,
+        recorder: Recorder | None = None,
     ) -> None:
         """Args:
         game: of any number of seats, turn-based or simultaneous.
@@ -60,6 +62,7 @@ class Collector:
         fragment_length: T. fragment_lanes: B.
         temperature: of the networks' play; 0 plays the best action.
         discounts, reward_scales: the learners', see `Trajectories`.
+        recorder: writes games down now and then.
         """
         spec = game.spec
         self.counts = PlayCounts()
@@ -71,19 +74,11 @@ class Collector:
         self._policies: list[Policy | None] = []
         self._policy_index: dict[str, int] = {}
         self._owner_index = {name: i for i, name in enumerate(learners)}
-        self._trajectories = (
-            Trajectories(
-                spec,
-                game.num_envs,
-                learners,
-                fragment_length=fragment_length,
-                fragment_lanes=fragment_lanes,
-                discounts=discounts,
-                reward_scales=reward_scales,
-            )
-            if learners
-            else None
-        )
+        self._shape = {"fragment_length": fragment_length, "fragment_lanes": fragment_lanes}
+        self._discounts = list(discounts or [1.0] * len(learners))
+        self._reward_scales = list(reward_scales or [1.0] * len(learners))
+        self._trajectories = self._new_trajectories() if learners else None
+        self._recorder = recorder
         rows = game.num_envs * (1 if spec.turn_based else spec.num_seats)
         self._sorted_obs = np.zeros((rows + ROW_MULTIPLE, spec.observation_size), spec.observation_dtype)
         self._actions = np.zeros(rows, np.int64)
@@ -115,6 +110,19 @@ class Collector:
         else:
             self._policy_index[player] = len(self._policies)
             self._policies.append(policy)
+
+    def add_learner(self, player: str, discount: float, reward_scale: float) -> None:
+        """Lets another player learn from what it plays from now on.
+
+        What the others have in open fragments, a moment's worth of play, is let go.
+        """
+        self._owner_index[player] = len(self._owner_index)
+        self._discounts.append(discount)
+        self._reward_scales.append(reward_scale)
+        before, self._trajectories = self._trajectories, self._new_trajectories()
+        if before is not None:
+            self._trajectories.versions[:-1] = before.versions
+            self._trajectories.generations[:-1] = before.generations
 
     def keep_policies(self, limit: int) -> None:
         """Drops the longest known policies without a game in progress until at most `limit` are left."""
@@ -179,7 +187,13 @@ class Collector:
                 self._values,
             )
         self._seating.count_moves(turns.env)
+        recorder = self._recorder
+        if recorder is not None and recorder.is_watching:
+            _, players = self._seating.seated(recorder.env)
+            recorder.see_moves(turns, actions, self._game.spec.action_factors, players, self._policy)
         step = self._game.step(actions)
+        if recorder is not None:
+            recorder.see_step(step, *self._seating.seated(recorder.env))
         if self._trajectories is not None:
             self._trajectories.record_rewards(step)
         self.counts.episodes += self._seating.finish(step.ended, step.returns, step.aborted)
@@ -207,6 +221,19 @@ class Collector:
             self._trajectories.versions[owner] = version
             if self._trajectories.generations[owner] != generation:
                 self._trajectories.start_generation(owner, generation)
+
+    def _policy(self, player: str) -> Policy | None:
+        return self._policies[self._policy_index[player]]
+
+    def _new_trajectories(self) -> Trajectories:
+        return Trajectories(
+            self._game.spec,
+            self._game.num_envs,
+            list(self._owner_index),
+            discounts=self._discounts,
+            reward_scales=self._reward_scales,
+            **self._shape,
+        )
 
 
 def warm_up(game_id: str) -> None:

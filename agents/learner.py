@@ -60,6 +60,10 @@ class Learner:
     def network(self) -> nn.Module:
         return self._network
 
+    def configure(self, config: PPOConfig) -> None:
+        """Learns by other numbers from the next update on; the precision stays."""
+        self._config = config
+
     def update(self, fragment: Fragment, progress: float) -> UpdateMetrics | None:
         """Learns from one fragment.
 

@@ -53,4 +53,25 @@ class NetworkPolicy:
         return array
 
 
+def probabilities(
+    logits: npt.NDArray[np.float32], legal: npt.NDArray[np.bool_], temperature: float = 1.0
+) -> npt.NDArray[np.float64]:
+    """What a network plays, over the actions it may: a softmax, or at temperature 0 its best action.
+
+    Args:
+      logits: [R, A]. legal: [R, A], with one action at least in each row.
+
+    Returns:
+      [R, A], rows summing to 1.
+    """
+    masked = np.where(legal, logits.astype(np.float64), -np.inf)
+    if temperature <= 0.0:
+        best = np.zeros(masked.shape)
+        best[np.arange(len(masked)), masked.argmax(axis=1)] = 1.0
+        return best
+    shifted = np.exp((masked - masked.max(axis=1, keepdims=True)) / temperature)
+    chances: npt.NDArray[np.float64] = shifted / shifted.sum(axis=1, keepdims=True)
+    return chances
+
+
 Policy = NetworkPolicy | Bot

@@ -225,6 +225,15 @@ class Seating:
         results, self._unreported = self._unreported, []
         return results
 
+    def seated(self, env: int) -> tuple[int, tuple[str, ...]]:
+        """Returns the number of a game's series and who plays it, by seat; (-1, ()) while it has none."""
+        slot = int(self._series_of[env])
+        if slot not in self._series:
+            return -1, ()
+        series = self._series[slot]
+        places = self._at_side[slot, (self._side_of_seat - self._rotation_of[env]) % self._sides]
+        return series.number, tuple(series.players[k] for k in places)
+
     def _count(self, envs: Ints, returns: npt.NDArray[np.float32]) -> None:
         slots, rotations = self._series_of[envs], self._rotation_of[envs]
         of_side = np.zeros((len(envs), self._sides))

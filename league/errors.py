@@ -27,6 +27,26 @@ class NotFoundError(LeagueError):
     """No such run or player."""
 
 
+class SteeringError(LeagueError):
+    """A command cannot be carried out on this league: says what stands in its way."""
+
+
+class ConflictError(LeagueError):
+    """What is asked for does not go together with how things are: a live run, a changed record."""
+
+
+class BadRequestError(LeagueError):
+    """A request cannot be understood or is out of bounds; says which part and what is allowed."""
+
+
+class ForbiddenError(LeagueError):
+    """Whoever asks may not do this."""
+
+
+class UnauthorizedError(LeagueError):
+    """Whoever asks has not shown a valid token."""
+
+
 class LeaseLostError(LeagueError):
     """Another supervisor owns the run now; nothing was written."""
 

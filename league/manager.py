@@ -14,11 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from agents.recorder import Episode
 from agents.seating import PairOutcome, Series, SeriesResult
 from league.config import PlayerConfig, RunConfig
+from league.errors import ConfigError, SteeringError
 from league.orders import LearnerProgress, Order, SnapshotOrder, TakeoverOrder
 from league.pool_ratings import PoolRatings
 from league.records import Changes, EventRecord, PairRow, PlayerRecord, SeriesRow, Snapshot
+from league.steering import Steering
 from matchmaking.errors import DuplicateResultError, ResultError
 from matchmaking.evaluation import TRIES
 from matchmaking.ratings.base import Rating, SeriesOutcome
@@ -33,6 +36,8 @@ class LeagueManager:
     Attributes:
       players: by name, in the order they joined.
       payoff: who scored what against whom.
+      orders: what learners have been told and not yet done, one a player.
+      steering: carries out what people want.
     """
 
     def __init__(self, config: RunConfig, snapshot: Snapshot) -> None:
@@ -61,13 +66,15 @@ class LeagueManager:
         for player in snapshot.players:
             self._note_member(player)
         self._memos: dict[tuple[str, int], Memo] = {}
-        self._orders: dict[str, Order] = {}
+        self.orders: dict[str, Order] = {}
         self._verified: set[tuple[str, str]] = set()
         self._dirty_players: dict[str, None] = {}
         self._dirty_pairs: dict[tuple[str, str], None] = {}
         self._cleared_pairs: dict[tuple[str, str], None] = {}
         self._series_rows: list[SeriesRow] = []
         self._events: list[EventRecord] = []
+        self._episodes: list[Episode] = []
+        self.steering = Steering(self)
         for player in snapshot.players:
             self._ratings.see(player)
 
@@ -79,7 +86,7 @@ class LeagueManager:
         """
         first = self.config.first_hyperparameters()
         for name, entry in self._entries.items():
-            self._put(
+            self.put(
                 PlayerRecord(
                     name,
                     entry.role,
@@ -96,7 +103,7 @@ class LeagueManager:
 
     def add(self, player: PlayerRecord) -> None:
         """Takes a player into the pool, rated like anybody nobody has seen."""
-        self._put(player)
+        self.put(player)
         self._ratings.begin(self.players[player.name])
 
     def adopt(self, snapshot: PlayerRecord) -> None:
@@ -104,7 +111,7 @@ class LeagueManager:
         self.add(snapshot)
         parent = self.players[snapshot.parent or ""]
         self._share_sides(snapshot.name, parent.name)
-        self._put(replace(parent, snapshots=parent.snapshots + 1))
+        self.put(replace(parent, snapshots=parent.snapshots + 1))
 
     @property
     def learners(self) -> list[PlayerRecord]:
@@ -116,8 +123,9 @@ class LeagueManager:
     def next_training_series(self, episodes: int) -> list[Series]:
         """Draws series until `episodes` are planned, learning players served by their shares."""
         planned, drawn = 0, []
-        while planned < episodes:
-            me = min(self._scheduled, key=lambda n: self._scheduled[n] / self._entries[n].share)
+        learning = [n for n in self._scheduled if n in self.players and self.players[n].state == "learning"]
+        while planned < episodes and learning:
+            me = min(learning, key=lambda n: self._scheduled[n] / self._entries[n].share)
             n = self.config.rollout.episodes_per_series
             side = self._sides.draw(me, self._rng)
             others = [k for k in range(self._sides.count) if k != side]
@@ -129,9 +137,9 @@ class LeagueManager:
             drawn.append(self._lease(players, learners, n, "training", branch, (side, *others)))
             self._scheduled[me] += n * sum(learners)
             planned += n
-        floor = min(self._scheduled[n] / self._entries[n].share for n in self._scheduled)
-        for name in self._scheduled:  # keeps the numbers small over weeks
-            self._scheduled[name] -= floor * self._entries[name].share
+        floor = min((self._scheduled[n] / self._entries[n].share for n in learning), default=0.0)
+        for name in self._scheduled:  # keeps the numbers small over weeks; who pauses is not owed anything
+            self._scheduled[name] = max(0.0, self._scheduled[name] - floor * self._entries[name].share)
         return drawn
 
     def next_evaluation_series(self, episodes: int) -> list[Series]:
@@ -193,6 +201,7 @@ class LeagueManager:
             return
         self.payoff.record(first, second, wins, draws, losses, margin=outcome.margin, seats=outcome.counts)
         self._dirty_pairs[min(first, second), max(first, second)] = None
+        self._dirty_players |= {first: None, second: None}
         if series.purpose == "training":
             self._update_qualities(first, second, wins)
         else:
@@ -214,12 +223,12 @@ class LeagueManager:
         """Takes in where the learners are and returns what they shall do now."""
         for p in progress:
             player = self.players[p.player]
-            if p.generation == player.generation:
-                self._put(replace(player, steps=p.steps, learner_state=p.state))
+            if p.generation == player.generation and player.state == "learning":
+                self.put(replace(player, steps=p.steps, learner_state=p.state))
         orders: list[Order] = []
-        for name, rule in self._rules.items():
-            player = self.players[name]
-            if name in self._orders or player.state != "learning":
+        for name in (p.player for p in progress):
+            rule, player = self._rules[name], self.players[name]
+            if name in self.orders or player.state != "learning":
                 continue
             since = player.steps - player.snapshot_steps
             win_rate = self._entries[name].snapshot.win_rate
@@ -234,7 +243,7 @@ class LeagueManager:
                 order = takeover
             else:
                 continue
-            self._orders[name] = order
+            self.orders[name] = order
             orders.append(order)
         return orders
 
@@ -245,11 +254,11 @@ class LeagueManager:
           checkpoint: sha256 of the copy. steps: the learner's, when it was taken.
           state: sha256 of the learner's state after the order.
         """
-        if self._orders.pop(order.player, None) is None:
+        if self.orders.pop(order.player, None) is None:
             return
         parent = self.players[order.player]
         self._share_sides(order.snapshot, parent.name)
-        self._put(
+        self.put(
             PlayerRecord(
                 order.snapshot,
                 "historical",
@@ -262,7 +271,7 @@ class LeagueManager:
         )
         self._ratings.begin_copy(self.players[order.snapshot], parent.name, exact=False)
         self._event("snapshot", order.snapshot, parent=parent.name, steps=steps)
-        self._put(
+        self.put(
             replace(
                 parent,
                 generation=order.next_generation,
@@ -274,6 +283,7 @@ class LeagueManager:
             )
         )
         self._verified = {(p, branch) for p, branch in self._verified if p != parent.name}
+        self.steering.snapshot_taken(order)
         if order.resets:
             self._forget(parent.name)
             self._event("reset", parent.name, generation=order.next_generation)
@@ -285,9 +295,9 @@ class LeagueManager:
           steps: the learner's own, as ever. state: sha256 of its state after the order, None when the
             source's state was gone; then everything stays as it was.
         """
-        if self._orders.pop(order.player, None) is None or state is None:
+        if self.orders.pop(order.player, None) is None or state is None:
             return
-        self._put(
+        self.put(
             replace(
                 self.players[order.player],
                 generation=order.next_generation,
@@ -301,15 +311,83 @@ class LeagueManager:
         self._ratings.begin_copy(self.players[order.player], order.source, exact=True)
         self._event("inherited", order.player, source=order.source, **order.hyperparameters)
 
+    @property
+    def roster_names(self) -> list[str]:
+        """Everybody who learns or has learnt in this run."""
+        return list(self._entries)
+
+    def entry(self, player: str) -> PlayerConfig:
+        """Returns the roster entry of somebody who learns or has learnt."""
+        return self._entries[player]
+
+    def add_copy(self, player: PlayerRecord, source: str) -> None:
+        """Takes a copy of a member into the pool, rated as its source is."""
+        self._share_sides(player.name, source)
+        self.put(player)
+        self._ratings.begin_copy(player, source, exact=False)
+
+    def become_copy(self, player: str, source: str) -> None:
+        """Forgets what a player got: it is another's copy now."""
+        self._forget(player)
+        self._ratings.begin_copy(self.players[player], source, exact=False)
+
+    def require_others_to_play(self, name: str) -> None:
+        """Raises: SteeringError: without this main nobody would stand for its side of the game."""
+        if self.players[name].role != "main":
+            return
+        mains = [p.name for p in self.players.values() if p.role == "main" and p.state != "retired"]
+        for side in self._sides.of(name):
+            if not any(side in self._sides.of(main) for main in mains if main != name):
+                raise SteeringError(f"{name} is the last main of its side; branch another before it retires")
+
+    def extend_roster(self, entry: dict[str, Any]) -> str:
+        """Appends an entry of one player; returns the name it will have.
+
+        Raises:
+          SteeringError: the config would not hold.
+        """
+        data = self.config.model_dump(mode="json", exclude_none=True)
+        data["players"].append(entry)
+        before = set(self._entries)
+        try:
+            config = RunConfig.from_data(data)
+        except ConfigError as error:
+            raise SteeringError(str(error)) from error
+        (name,) = set(config.roster()) - before
+        self.reconfigure(config)
+        return name
+
+    def shrink_roster(self) -> None:
+        """Takes the last entry back: it could not begin."""
+        self.reconfigure(self.config.model_copy(update={"players": self.config.players[:-1]}))
+
+    def reconfigure(self, config: RunConfig) -> None:
+        """Goes on by other numbers; who is in the roster may have grown, nothing else of it has changed."""
+        self.config = config
+        self._entries = config.roster()
+        self._rules = {name: entry.rule() for name, entry in self._entries.items()}
+        self._populations = {n: e.population.build() for n, e in self._entries.items() if e.population}
+        self._evaluation = config.evaluation.build()
+        self.payoff.decay = config.payoff.decay
+        if self._sides.limited:
+            self._sides = replace(self._sides, limited={**config.limited_sides(), **self._sides.limited})
+        least = min(self._scheduled.values(), default=0.0)
+        self._scheduled = {name: self._scheduled.get(name, least) for name in self._entries}
+        self._memos.clear()
+
+    def keep_episodes(self, episodes: Sequence[Episode]) -> None:
+        """Hands games that were written down on to the store."""
+        self._episodes += episodes
+
     def survey(self) -> None:
         """Ranks the pool as a whole: Bradley-Terry, equilibrium, α-Rank, as ratings like any other."""
         names = [p.name for p in self.players.values() if p.state != "retired"]
         anchor = next((a for a in ("random", *self.config.anchors) if a in self.players), None)
         self._ratings.survey(self.payoff, names, anchor, {p.name for p in self.learners})
 
-    def note(self, kind: str, player: str | None = None, **data: Any) -> None:
-        """Adds an event to what will be written."""
-        self._event(kind, player, **data)
+    def note(self, kind: str, player: str | None = None, *, actor: str | None = None, **data: Any) -> None:
+        """Adds an event to what will be written. Args: actor: who wanted it."""
+        self._events.append(EventRecord(kind, player, data, actor=actor))
 
     def changes(
         self, *, play_seconds: float, moves: int, games: int, history: bool, metrics: dict[str, Any] | None
@@ -326,7 +404,7 @@ class LeagueManager:
             moves=moves,
             games=games,
             next_series=self._next_series,
-            players=[self.players[name] for name in self._dirty_players],
+            players=[self._with_totals(self.players[name]) for name in self._dirty_players],
             pairs=[self._pair_row(*pair) for pair in self._dirty_pairs],
             cleared_pairs=list(self._cleared_pairs),
             series=list(self._series_rows),
@@ -335,6 +413,9 @@ class LeagueManager:
             steps={n: self.players[n].steps for n in self._ratings.unrecorded_players} if history else {},
             events=list(self._events),
             metrics=metrics,
+            commands=list(self.steering.finished),
+            entries=list(self.steering.entries),
+            episodes=list(self._episodes),
         )
 
     def written(self, changes: Changes) -> None:
@@ -344,6 +425,9 @@ class LeagueManager:
         self._cleared_pairs.clear()
         self._series_rows.clear()
         self._events.clear()
+        self._episodes.clear()
+        self.steering.finished.clear()
+        self.steering.entries.clear()
         self._ratings.written(history=bool(changes.history))
 
     def _rated_players(self) -> tuple[str, ...] | None:
@@ -422,7 +506,7 @@ class LeagueManager:
             return None
         entry, trueskill = self._entries[player.name], self._ratings.trueskill
         others = [
-            n for n, e in self._entries.items() if e is entry and n != player.name and n not in self._orders
+            n for n, e in self._entries.items() if e is entry and n != player.name and n not in self.orders
         ]
         ratings = self._ratings.table("trueskill")
         name = rule.source(
@@ -448,9 +532,14 @@ class LeagueManager:
             self._memos.setdefault((me, side), Memo()),
         )
 
+    def _with_totals(self, player: PlayerRecord) -> PlayerRecord:
+        total = self.payoff.total(player.name)
+        return replace(player, wins=total.wins, draws=total.draws, losses=total.losses)
+
     def _forget(self, player: str) -> None:
         """Clears the results and the ratings of somebody who is somebody else now."""
         for pair in self.payoff.clear(player):
+            self._dirty_players |= dict.fromkeys(pair)
             self._dirty_pairs.pop(pair, None)
             self._cleared_pairs[pair] = None
         self._ratings.begin(self.players[player])
@@ -460,12 +549,13 @@ class LeagueManager:
         quality = rule.quality if isinstance(rule, Mixture) else None
         if quality is not None and self.players[beaten].parent == me:
             player, past = self.players[me], self._roster.history_of(me)
-            self._put(replace(player, qualities=quality.after(beaten, wins, past, player.qualities)))
+            self.put(replace(player, qualities=quality.after(beaten, wins, past, player.qualities)))
 
-    def _put(self, player: PlayerRecord) -> None:
+    def put(self, player: PlayerRecord) -> None:
         known = self.players.get(player.name)
         if known is None or known.for_matching() != player.for_matching():
             self._note_member(player)
+            self._ratings.see(player)
         self.players[player.name] = player
         self._dirty_players[player.name] = None
 

@@ -33,7 +33,57 @@ class TakeoverOrder:
     hyperparameters: dict[str, float]
 
 
-Order = SnapshotOrder | TakeoverOrder
+@dataclass(frozen=True)
+class FreezeOrder:
+    """What a learner shall do: stop learning; its state and a copy of its weights are kept."""
+
+    player: str
+
+
+@dataclass(frozen=True)
+class ResumeOrder:
+    """What a learner shall do: go on learning from its stored state, as if it had never stopped."""
+
+    player: str
+    state: str
+
+
+@dataclass(frozen=True)
+class RollbackOrder:
+    """What a learner shall do: go on from older weights with a fresh optimiser."""
+
+    player: str
+    checkpoint: str
+    next_generation: int
+
+
+@dataclass(frozen=True)
+class BeginOrder:
+    """A new learning player begins where another is.
+
+    `weights`: sha256 of a checkpoint or of a learner's state.
+    """
+
+    player: str
+    weights: str
+
+
+Order = SnapshotOrder | TakeoverOrder | FreezeOrder | ResumeOrder | RollbackOrder | BeginOrder
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A freeze, resume, rollback or begin order carried out.
+
+    `checkpoint`: of the weights as they are now. `state`: of the learner. Both None when what it was to start
+    from is gone or fits another network; `error` says so.
+    """
+
+    order: FreezeOrder | ResumeOrder | RollbackOrder | BeginOrder
+    steps: int
+    checkpoint: str | None
+    state: str | None
+    error: str = ""
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from agents.recorder import Episode
 from matchmaking.payoff import PairRecord, PairResult, PayoffMatrix
 from matchmaking.ratings.base import Rating, SeriesOutcome
 from matchmaking.records import Player, Role, State
@@ -34,6 +35,8 @@ class RunRecord:
     stop_reason: str | None
     lease_owner: str | None
     lease_token: int
+    tags: tuple[str, ...] = ()
+    config_revision: int = 0
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,8 @@ class PlayerRecord:
       qualities: of its past selves, where its role keeps them (OpenAI Five).
       hyperparameters: factors on its config's values, where its population keeps them.
       inherited_steps: its steps when it last went on as another's copy.
+      label, tags: for people; the name is what everything else knows it by.
+      wins, draws, losses: against everybody; kept by the store beside the payoff they are the sum of.
     """
 
     name: str
@@ -67,6 +72,11 @@ class PlayerRecord:
     qualities: dict[str, float] = field(default_factory=dict)
     hyperparameters: dict[str, float] = field(default_factory=dict)
     inherited_steps: int = 0
+    label: str | None = None
+    tags: tuple[str, ...] = ()
+    wins: float = 0.0
+    draws: float = 0.0
+    losses: float = 0.0
 
     def for_matching(self) -> Player:
         """Returns the facts that match-making reads."""
@@ -132,12 +142,27 @@ class BranchCount:
 
 @dataclass(frozen=True)
 class EventRecord:
-    """Something that happened, for the feed and the audit."""
+    """Something that happened, for the feed. `actor`: who wanted it, None for the league itself."""
 
     kind: str
     player: str | None = None
     data: dict[str, Any] = field(default_factory=dict)
     id: int = 0
+    at: float = 0.0
+    actor: str | None = None
+
+
+@dataclass(frozen=True)
+class CommandRecord:
+    """What somebody wants of a league's players. `state`: pending, done or failed, then with `error`."""
+
+    id: int
+    kind: str
+    player: str
+    data: dict[str, Any]
+    actor: str
+    state: str = "pending"
+    error: str | None = None
     at: float = 0.0
 
 
@@ -166,6 +191,9 @@ class Changes:
       ratings, history: by system, then player; history is also appended to the record.
       steps: of the players whose ratings changed.
       metrics: one row for the charts, or None.
+      commands: those carried out or refused.
+      entries: of the roster, appended to the config: the players that began to learn by command.
+      episodes: games kept move by move.
     """
 
     play_seconds: float
@@ -181,13 +209,89 @@ class Changes:
     steps: dict[str, int]
     events: list[EventRecord]
     metrics: dict[str, Any] | None
+    commands: list[CommandRecord] = field(default_factory=list)
+    entries: list[dict[str, Any]] = field(default_factory=list)
+    episodes: list[Episode] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class EpisodeRecord:
+    """A stored game: see `agents.recorder.Episode`. `moves` is None where only the heading was asked for."""
+
+    id: int
+    run_id: str
+    at: float
+    series: int
+    players: list[str]
+    returns: list[float]
+    length: int
+    moves: list[dict[str, Any]] | None
 
 
 @dataclass(frozen=True)
 class TournamentRecord:
-    """A tournament that has been played: its rules and what came of it, as JSON."""
+    """A tournament: its rules and, as far as it has been played, what came of it, as JSON.
+
+    `state`: pending, running, done, cancelled or failed.
+    """
 
     id: int
+    run_id: str
     at: float
     rules: dict[str, Any]
     results: dict[str, Any]
+    state: str = "done"
+    actor: str | None = None
+    games: int = 0
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class MatchRecord:
+    """A stored series with its moment."""
+
+    series: SeriesRow
+    at: float
+
+
+@dataclass(frozen=True)
+class TokenRecord:
+    """An access token as it may be shown: everything but itself."""
+
+    id: str
+    name: str
+    scope: str
+    created_at: float
+    created_by: str
+    expires_at: float | None
+    revoked_at: float | None
+    last_used_at: float | None
+
+
+@dataclass(frozen=True)
+class AuditRecord:
+    """What somebody did by the control plane."""
+
+    id: int
+    at: float
+    actor: str
+    action: str
+    target: str
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class WebhookRecord:
+    """Where events are sent: `kinds` empty means all, `run_id` None all runs."""
+
+    id: str
+    url: str
+    kinds: tuple[str, ...]
+    run_id: str | None
+    created_at: float
+    created_by: str
+    last_event: int
+    failures: int
+    next_try_at: float
+    last_error: str | None
+    delivered: int

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from league.db.league_state import LeagueRepository
 from league.db.runs import RunRepository
 from league.db.session import Database
+from league.db.tournaments import TournamentRepository
 from league.db.views import LeagueViews
 from league.errors import NotFoundError
 from league.records import EventRecord, RunRecord, Snapshot, TournamentRecord
@@ -82,6 +82,7 @@ class LeagueService:
         self._database = database
         self._runs = RunRepository(database)
         self._views = LeagueViews(database)
+        self._tournaments = TournamentRepository(database)
 
     def launch(self, config: RunConfig) -> RunRecord:
         """Writes down a run that a supervisor shall run."""
@@ -185,13 +186,13 @@ class LeagueService:
 
         results = play(self._views.snapshot(run_id), store, rules, keep_on=keep_on)
         if results.games:
-            LeagueRepository(self._database, run_id).add_tournament(asdict(rules), results.to_json())
+            self._tournaments.add(run_id, asdict(rules), results.to_json())
         return results
 
     def tournaments(self, run_id: str) -> list[TournamentRecord]:
         """Returns the newest tournaments, newest first. Raises: NotFoundError."""
         self._runs.get(run_id)
-        return self._views.tournaments(run_id)
+        return self._tournaments.newest(run_id)
 
     def require_ready(self) -> None:
         """Raises: DatabaseError: the database cannot be read or is not at this program's schema."""

@@ -5,27 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import delete, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
+from agents.recorder import Episode
 from league.db.models import (
     Base,
+    CommandRow,
+    EpisodeRow,
     EventRow,
     MetricsRow,
     PayoffRow,
     PlayerRow,
     RatingHistoryRow,
     RatingRow,
+    RunRow,
     SeriesTable,
-    TournamentRow,
 )
 from league.db.runs import fence, find_run, run_record
 from league.db.session import Database
-from league.records import Changes, EventRecord, PairRow, PlayerRecord, SeriesRow, Snapshot
+from league.records import Changes, CommandRecord, EventRecord, PairRow, PlayerRecord, SeriesRow, Snapshot
 from matchmaking.ratings.base import Rating
 
 Seats = tuple[tuple[int, int, int], tuple[int, int, int]]
+# Of a run; older ones make room.
+KEPT_EPISODES = 500
 _PLAYER_FIELDS = tuple(PlayerRecord.__dataclass_fields__)
 
 
@@ -97,12 +102,34 @@ class LeagueRepository:
             ]
             _insert(session, RatingHistoryRow, history)
             events = [
-                here | {"at": now, "kind": e.kind, "player": e.player, "data": e.data} for e in changes.events
+                here | {"at": now, "kind": e.kind, "player": e.player, "data": e.data, "actor": e.actor}
+                for e in changes.events
             ]
             _insert(session, EventRow, events)
+            self._save_wishes(session, run, changes, now)
+            if changes.episodes:
+                _insert(
+                    session, EpisodeRow, [here | {"at": now} | _episode_values(e) for e in changes.episodes]
+                )
+                self._drop_old_episodes(session)
             if changes.metrics is not None:
                 row = here | {"at": now, "play_seconds": changes.play_seconds, "data": changes.metrics}
                 _insert(session, MetricsRow, [row])
+
+    def wanted(self) -> tuple[int, list[CommandRecord]]:
+        """Returns the config's revision and the commands nobody has carried out yet, oldest first."""
+        with self._database.read() as session:
+            c = CommandRow
+            revision = session.scalar(select(RunRow.config_revision).where(RunRow.id == self._run_id))
+            rows = session.scalars(
+                select(c).where(c.run_id == self._run_id, c.state == "pending").order_by(c.id).limit(1000)
+            )
+            return int(revision or 0), [command_record(row) for row in rows]
+
+    def config(self) -> dict[str, Any]:
+        """Returns the run's config as it is now. Raises: NotFoundError."""
+        with self._database.read() as session:
+            return find_run(session, self._run_id).config
 
     def add_event(self, event: EventRecord) -> None:
         """Appends one event; anybody may."""
@@ -114,19 +141,30 @@ class LeagueRepository:
                     kind=event.kind,
                     player=event.player,
                     data=event.data,
+                    actor=event.actor,
                 )
             )
 
-    def add_tournament(self, rules: dict[str, Any], results: dict[str, Any]) -> int:
-        """Keeps a tournament that has been played; returns its id."""
-        with self._database.write() as session:
-            find_run(session, self._run_id)
-            row = TournamentRow(
-                run_id=self._run_id, at=self._database.now(session), rules=rules, results=results
+    def _save_wishes(self, session: Session, run: RunRow, changes: Changes, now: float) -> None:
+        """Commands that have been carried out, and the roster they have grown."""
+        for command in changes.commands:
+            session.execute(
+                update(CommandRow)
+                .where(CommandRow.id == command.id, CommandRow.run_id == self._run_id)
+                .values(state=command.state, error=command.error and command.error[:1000], done_at=now)
             )
-            session.add(row)
-            session.flush()
-            return row.id
+        for entry in changes.entries:
+            run.config = {**run.config, "players": [*run.config["players"], entry]}
+            run.config_revision += 1
+
+    def _drop_old_episodes(self, session: Session) -> None:
+        e = EpisodeRow
+        newest = (
+            select(e.id).where(e.run_id == self._run_id).order_by(e.id.desc()).offset(KEPT_EPISODES).limit(1)
+        )
+        oldest_kept = session.scalar(newest)
+        if oldest_kept is not None:
+            session.execute(delete(e).where(e.run_id == self._run_id, e.id <= oldest_kept))
 
     def _upsert(
         self,
@@ -148,7 +186,28 @@ class LeagueRepository:
 def read_players(session: Session, run_id: str) -> list[PlayerRecord]:
     """Returns a run's players in the order they joined."""
     rows = session.scalars(select(PlayerRow).where(PlayerRow.run_id == run_id).order_by(PlayerRow.id))
-    return [PlayerRecord(**{f: getattr(row, f) for f in _PLAYER_FIELDS}) for row in rows]
+    return [player_record(row) for row in rows]
+
+
+def player_record(row: PlayerRow) -> PlayerRecord:
+    """Returns a stored player."""
+    fields = {f: getattr(row, f) for f in _PLAYER_FIELDS}
+    return PlayerRecord(**{**fields, "tags": tuple(fields["tags"])})
+
+
+def command_record(row: CommandRow) -> CommandRecord:
+    """Returns a stored command."""
+    return CommandRecord(row.id, row.kind, row.player, row.data, row.actor, row.state, row.error, row.at)
+
+
+def _episode_values(episode: Episode) -> dict[str, Any]:
+    return {
+        "series": episode.series,
+        "players": list(episode.players),
+        "returns": list(episode.returns),
+        "length": len(episode.moves),
+        "moves": episode.moves,
+    }
 
 
 def _insert(session: Session, table: type[Base], rows: list[dict[str, Any]]) -> None:

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, Float, ForeignKey, Index, Integer, String, UniqueConstraint
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    String,
+    Text,
+    UniqueConstraint,
+)
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 # SQLite numbers rows by itself only in a plain INTEGER key.
@@ -12,7 +23,14 @@ BigKey = BigInteger().with_variant(Integer, "sqlite")
 
 
 class Base(DeclarativeBase):
-    type_annotation_map = {dict[str, Any]: JSON, float: Float(53), int: BigInteger}  # noqa: RUF012
+    type_annotation_map = {  # noqa: RUF012
+        dict[str, Any]: JSON,
+        list[str]: JSON,
+        list[Any]: JSON,
+        float: Float(53),
+        int: BigInteger,
+        bytes: LargeBinary,
+    }
 
 
 class RunRow(Base):
@@ -35,6 +53,8 @@ class RunRow(Base):
     lease_owner: Mapped[str | None] = mapped_column(String(200))
     lease_token: Mapped[int] = mapped_column(default=0)
     lease_expires_at: Mapped[float | None]
+    tags: Mapped[list[str]] = mapped_column(server_default="[]")
+    config_revision: Mapped[int] = mapped_column(server_default="0")
 
 
 class PlayerRow(Base):
@@ -57,6 +77,11 @@ class PlayerRow(Base):
     qualities: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
     hyperparameters: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
     inherited_steps: Mapped[int] = mapped_column(server_default="0")
+    label: Mapped[str | None] = mapped_column(String(100))
+    tags: Mapped[list[str]] = mapped_column(server_default="[]")
+    wins: Mapped[float] = mapped_column(server_default="0")
+    draws: Mapped[float] = mapped_column(server_default="0")
+    losses: Mapped[float] = mapped_column(server_default="0")
     created_at: Mapped[float]
     __table_args__ = (UniqueConstraint("run_id", "name"),)
 
@@ -104,6 +129,10 @@ class SeriesTable(Base):
     margin: Mapped[float] = mapped_column(server_default="0")
     moves: Mapped[int]
     at: Mapped[float]
+    __table_args__ = (
+        Index("ix_series_first", "run_id", "first", "number"),
+        Index("ix_series_second", "run_id", "second", "number"),
+    )
 
 
 class RatingRow(Base):
@@ -138,6 +167,7 @@ class EventRow(Base):
     kind: Mapped[str] = mapped_column(String(32))
     player: Mapped[str | None] = mapped_column(String(100))
     data: Mapped[dict[str, Any]]
+    actor: Mapped[str | None] = mapped_column(String(100))
     __table_args__ = (Index("ix_events_run_id", "run_id", "id"),)
 
 
@@ -152,7 +182,10 @@ class MetricsRow(Base):
 
 
 class TournamentRow(Base):
-    """Games asked for by somebody, kept apart from the league's own results."""
+    """Games asked for by somebody, kept apart from the league's own results.
+
+    `state`: pending, running, done, cancelled or failed. Whoever plays it keeps `heartbeat_at` going.
+    """
 
     __tablename__ = "tournaments"
     id: Mapped[int] = mapped_column(BigKey, primary_key=True, autoincrement=True)
@@ -160,4 +193,120 @@ class TournamentRow(Base):
     at: Mapped[float]
     rules: Mapped[dict[str, Any]]
     results: Mapped[dict[str, Any]]
-    __table_args__ = (Index("ix_tournaments_run_id", "run_id", "id"),)
+    state: Mapped[str] = mapped_column(String(16), server_default="done")
+    actor: Mapped[str | None] = mapped_column(String(100))
+    games: Mapped[int] = mapped_column(server_default="0")
+    error: Mapped[str | None] = mapped_column(String(1000))
+    attempts: Mapped[int] = mapped_column(server_default="0")
+    claim: Mapped[str | None] = mapped_column(String(32))
+    heartbeat_at: Mapped[float | None]
+    __table_args__ = (Index("ix_tournaments_run_id", "run_id", "id"), Index("ix_tournaments_state", "state"))
+
+
+class CommandRow(Base):
+    """What somebody wants of a league that another process owns; `state`: pending, done or failed."""
+
+    __tablename__ = "commands"
+    id: Mapped[int] = mapped_column(BigKey, primary_key=True, autoincrement=True)
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
+    at: Mapped[float]
+    actor: Mapped[str] = mapped_column(String(100))
+    kind: Mapped[str] = mapped_column(String(32))
+    player: Mapped[str] = mapped_column(String(100))
+    data: Mapped[dict[str, Any]]
+    state: Mapped[str] = mapped_column(String(16))
+    error: Mapped[str | None] = mapped_column(String(1000))
+    done_at: Mapped[float | None]
+    __table_args__ = (Index("ix_commands_run_id", "run_id", "state", "id"),)
+
+
+class EpisodeRow(Base):
+    """One game as it was played, move by move."""
+
+    __tablename__ = "episodes"
+    id: Mapped[int] = mapped_column(BigKey, primary_key=True, autoincrement=True)
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
+    at: Mapped[float]
+    series: Mapped[int]
+    players: Mapped[list[str]]
+    returns: Mapped[list[Any]]
+    length: Mapped[int]
+    moves: Mapped[list[Any]]
+    __table_args__ = (Index("ix_episodes_run_id", "run_id", "id"),)
+
+
+class TokenRow(Base):
+    """An access token; only its sha256 is kept."""
+
+    __tablename__ = "tokens"
+    id: Mapped[str] = mapped_column(String(16), primary_key=True)
+    name: Mapped[str] = mapped_column(String(100))
+    hash: Mapped[str] = mapped_column(String(64))
+    scope: Mapped[str] = mapped_column(String(16))
+    created_at: Mapped[float]
+    created_by: Mapped[str] = mapped_column(String(100))
+    expires_at: Mapped[float | None]
+    revoked_at: Mapped[float | None]
+    last_used_at: Mapped[float | None]
+
+
+class AuditRow(Base):
+    """Who did what by the control plane, also to runs that are gone; append-only."""
+
+    __tablename__ = "audit"
+    id: Mapped[int] = mapped_column(BigKey, primary_key=True, autoincrement=True)
+    at: Mapped[float]
+    actor: Mapped[str] = mapped_column(String(100))
+    action: Mapped[str] = mapped_column(String(100))
+    target: Mapped[str] = mapped_column(String(300))
+    data: Mapped[dict[str, Any]]
+
+
+class UploadRow(Base):
+    """A checkpoint that somebody has brought, so that it is not taken for rubbish."""
+
+    __tablename__ = "uploads"
+    sha: Mapped[str] = mapped_column(String(64), primary_key=True)
+    at: Mapped[float]
+    actor: Mapped[str] = mapped_column(String(100))
+    kind: Mapped[str] = mapped_column(String(16))
+    size: Mapped[int]
+
+
+class IdempotencyRow(Base):
+    """The answer to a POST, for when it is sent again."""
+
+    __tablename__ = "idempotency"
+    key: Mapped[str] = mapped_column(String(255), primary_key=True)
+    actor: Mapped[str] = mapped_column(String(100), primary_key=True)
+    request: Mapped[str] = mapped_column(String(64))
+    at: Mapped[float]
+    status: Mapped[int | None]
+    headers: Mapped[dict[str, Any]]
+    body: Mapped[bytes | None]
+
+
+class WebhookRow(Base):
+    """Where events are sent; `last_event` is the last that arrived."""
+
+    __tablename__ = "webhooks"
+    id: Mapped[str] = mapped_column(String(16), primary_key=True)
+    url: Mapped[str] = mapped_column(String(2000))
+    secret: Mapped[str] = mapped_column(Text)
+    kinds: Mapped[list[str]]
+    run_id: Mapped[str | None] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
+    created_at: Mapped[float]
+    created_by: Mapped[str] = mapped_column(String(100))
+    last_event: Mapped[int]
+    failures: Mapped[int] = mapped_column(server_default="0")
+    next_try_at: Mapped[float] = mapped_column(server_default="0")
+    last_error: Mapped[str | None] = mapped_column(String(1000))
+    delivered: Mapped[int] = mapped_column(server_default="0")
+
+
+class SecretRow(Base):
+    """A server secret, made at first need, such as the key that signs cookies."""
+
+    __tablename__ = "secrets"
+    name: Mapped[str] = mapped_column(String(32), primary_key=True)
+    value: Mapped[str] = mapped_column(Text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import or_, select, update
@@ -20,7 +21,9 @@ class RunRepository:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def create(self, config: dict[str, Any], name: str, game: str, seed: int) -> RunRecord:
+    def create(
+        self, config: dict[str, Any], name: str, game: str, seed: int, tags: Sequence[str] = ()
+    ) -> RunRecord:
         """Writes down a new run that shall run; returns it."""
         with self._database.write() as session:
             now = self._database.now(session)
@@ -39,6 +42,8 @@ class RunRepository:
                 games=0,
                 next_series=0,
                 lease_token=0,
+                tags=list(tags),
+                config_revision=0,
             )
             session.add(row)
             session.flush()
@@ -159,4 +164,6 @@ def run_record(row: RunRow) -> RunRecord:
         stop_reason=row.stop_reason,
         lease_owner=row.lease_owner,
         lease_token=row.lease_token,
+        tags=tuple(row.tags),
+        config_revision=row.config_revision,
     )

@@ -7,9 +7,9 @@ from typing import Any
 from sqlalchemy import func, select
 
 from league.db.league_state import LeagueRepository, series_row
-from league.db.models import EventRow, MetricsRow, RatingHistoryRow, SeriesTable, TournamentRow
+from league.db.models import EventRow, MetricsRow, RatingHistoryRow, SeriesTable
 from league.db.session import Database
-from league.records import BranchCount, EventRecord, SeriesRow, Snapshot, TournamentRecord
+from league.records import BranchCount, EventRecord, SeriesRow, Snapshot
 
 
 class LeagueViews:
@@ -31,7 +31,7 @@ class LeagueViews:
                 .order_by(EventRow.id)
                 .limit(limit)
             )
-            return [EventRecord(r.kind, r.player, r.data, r.id, r.at) for r in rows]
+            return [_event(r) for r in rows]
 
     def latest_events(self, run_id: str, limit: int = 50) -> list[EventRecord]:
         """Returns the newest events, newest first."""
@@ -39,7 +39,7 @@ class LeagueViews:
             rows = session.scalars(
                 select(EventRow).where(EventRow.run_id == run_id).order_by(EventRow.id.desc()).limit(limit)
             )
-            return [EventRecord(r.kind, r.player, r.data, r.id, r.at) for r in rows]
+            return [_event(r) for r in rows]
 
     def rating_history(
         self, run_id: str, system: str, points: int = 400
@@ -87,13 +87,6 @@ class LeagueViews:
                 for player, purpose, branch, n, w, d, x in rows
             ]
 
-    def tournaments(self, run_id: str, limit: int = 100) -> list[TournamentRecord]:
-        """Returns the newest tournaments, newest first."""
-        with self._database.read() as session:
-            t = TournamentRow
-            rows = session.scalars(select(t).where(t.run_id == run_id).order_by(t.id.desc()).limit(limit))
-            return [TournamentRecord(r.id, r.at, r.rules, r.results) for r in rows]
-
     def metrics(self, run_id: str, points: int = 400) -> list[dict[str, Any]]:
         """Returns metric rows with their play seconds, oldest first, thinned to about `points`."""
         with self._database.read() as session:
@@ -112,6 +105,10 @@ class LeagueViews:
                 select(MetricsRow).where(MetricsRow.run_id == run_id).order_by(MetricsRow.id.desc()).limit(1)
             ).first()
             return None if row is None else _metrics(row)
+
+
+def _event(row: EventRow) -> EventRecord:
+    return EventRecord(row.kind, row.player, row.data, row.id, row.at, row.actor)
 
 
 def _metrics(row: MetricsRow) -> dict[str, Any]:

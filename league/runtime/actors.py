@@ -9,6 +9,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
+from dataclasses import replace
 from typing import Any
 
 import ray
@@ -19,14 +20,18 @@ from agents.processor import keep_freed_pages
 from league.config import RunConfig
 from league.records import PlayerRecord
 from league.runtime.coordinator import Coordinator
-from league.runtime.learning import LearnerPool
-from league.runtime.messages import LearnerOrders, RolloutOrders, WeightsUpdate
+from league.runtime.learning import LearnerPool, home_of
+from league.runtime.messages import LearnerOrders, LearnerReport, RolloutOrders, WeightsUpdate
 from league.runtime.rollout import RolloutPlayer
 
 FRAGMENTS_IN_FLIGHT = 2
 EXCHANGE_SECONDS = 0.5
 TICKS_BETWEEN_CHECKS = 4
 POLL_SECONDS = 0.03
+
+
+def worker_name(number: int) -> str:
+    return f"rollout.{number}"
 
 
 def _prepare_process() -> None:
@@ -41,15 +46,15 @@ class CoordinatorActor(Coordinator):
 class LearnerActor:
     """Learns in one thread; others take fragments in and hand weights out."""
 
-    def __init__(self, config: RunConfig, checkpoint_url: str, names: list[str], coordinator: Any) -> None:
+    def __init__(
+        self, config: RunConfig, checkpoint_url: str, worker: int, workers: int, coordinator: Any
+    ) -> None:
         _prepare_process()
-        self._config = config
-        self._pool = LearnerPool(config, checkpoint_url, names)
+        self._config, self._revision = config, 0
+        self._pool = LearnerPool(config, checkpoint_url, worker, workers)
         self._coordinator = coordinator
         self._fragments: queue.Queue[Fragment] = queue.Queue()
-        self._room = {
-            name: threading.Semaphore(FRAGMENTS_IN_FLIGHT * config.rollout.workers) for name in names
-        }
+        self._room: dict[str, threading.Semaphore] = {}
         self._latest: dict[str, WeightsUpdate] = {}
         self._refs: dict[str, tuple[WeightsUpdate, Any]] = {}
         self._lock = threading.Lock()
@@ -74,7 +79,7 @@ class LearnerActor:
         Returns:
           [reference to a WeightsUpdate] when there are weights newer than `known`, else [].
         """
-        while not self._room[fragment.player].acquire(timeout=0.5):
+        while not self._room_of(fragment.player).acquire(timeout=0.5):
             if self._stopping.is_set():
                 return []
         self._fragments.put(fragment)
@@ -107,17 +112,20 @@ class LearnerActor:
                 pass
             else:
                 self._pool.learn(fragment)
-                self._room[fragment.player].release()
+                self._room_of(fragment.player).release()
                 self._publish(fragment.player)
             now = time.monotonic()
             if asked is None and now - last_report >= self._config.save_interval_seconds:
                 last_report = now
-                asked = self._coordinator.exchange_learner.remote(self._pool.report())
+                asked = self._coordinator.exchange_learner.remote(self._report())
             elif asked is not None and ray.wait([asked], timeout=0)[0]:
                 orders: LearnerOrders = ray.get(asked)
                 asked = None
                 self._pool.forget_old_states()
                 self._pool.progress = orders.progress
+                if orders.config is not None:
+                    self._config, self._revision = orders.config, orders.revision
+                    self._pool.reconfigure(orders.config)
                 if orders.orders:
                     self._pool.obey(orders.orders)
                     self.publish()
@@ -126,9 +134,21 @@ class LearnerActor:
                     break
         if asked is not None:
             ray.get(asked)
-        ray.get(self._coordinator.exchange_learner.remote(self._pool.report()))
+        ray.get(self._coordinator.exchange_learner.remote(self._report()))
         self._pool.forget_old_states()
         self._stopping.set()
+
+    def _report(self) -> LearnerReport:
+        return replace(self._pool.report(), revision=self._revision)
+
+    def _room_of(self, player: str) -> threading.Semaphore:
+        """What a player's fragments wait for, so that no worker runs far ahead of its learner."""
+        with self._lock:
+            room = self._room.get(player)
+            if room is None:
+                room = threading.Semaphore(FRAGMENTS_IN_FLIGHT * self._config.rollout.workers)
+                self._room[player] = room
+            return room
 
     def _publish(self, player: str) -> None:
         update = self._pool.weights(player)
@@ -146,16 +166,17 @@ class RolloutActor:
         worker: int,
         seed: int,
         coordinator: Any,
-        learners: dict[str, Any],
+        learners: list[Any],
     ) -> None:
-        """Args: learners: by player, the actor that learns for it."""
+        """Args: learners: the actors that learn, see `home_of`."""
         _prepare_process()
-        self._share = config.evaluation.share
-        self._name = f"rollout.{worker}"
+        self._config = config
+        self._name = worker_name(worker)
         self._player = RolloutPlayer(config, checkpoint_url, worker, seed)
         self._coordinator = coordinator
-        self._learners = learners
-        self._pushes: dict[str, list[Any]] = {name: [] for name in learners}
+        self._learner_actors = learners
+        self._learners = {name: self._home(name) for name in self._player.learners}
+        self._pushes: dict[str, list[Any]] = {name: [] for name in self._learners}
         self._asked: Any = None
         self._last_exchange = self._last_poll = 0.0
         self._stopping = False
@@ -168,14 +189,12 @@ class RolloutActor:
 
     def run(self) -> None:
         """Plays until the coordinator says stop."""
-        for name, learner in self._learners.items():
-            self._take_weights(ray.get(learner.weights.remote(name, (-1, -1))))
         self._answer(ray.get(self._coordinator.exchange_rollout.remote(self._name, self._player.report())))
         self._playing_since = self._last_exchange = time.monotonic()
         while not self._stopping:
             for _ in range(TICKS_BETWEEN_CHECKS):
                 self._player.play_training()
-            if self._evaluated < self._share * (time.monotonic() - self._playing_since):
+            if self._evaluated < self._player.evaluation_share * (time.monotonic() - self._playing_since):
                 self._evaluate()
             self._send_fragments()
             self._exchange()
@@ -233,4 +252,13 @@ class RolloutActor:
 
     def _answer(self, orders: RolloutOrders) -> None:
         self._stopping = orders.stop
+        if orders.config is not None:
+            self._config = orders.config
+        for name in self._player.reconfigure(orders):
+            if name not in self._learners:
+                self._learners[name], self._pushes[name] = self._home(name), []
+            self._take_weights(ray.get(self._learners[name].weights.remote(name, (-1, -1))))
         self._player.apply_orders(orders)
+
+    def _home(self, player: str) -> Any:
+        return self._learner_actors[home_of(player, self._config, len(self._learner_actors))]

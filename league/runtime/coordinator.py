@@ -12,7 +12,10 @@ from typing import Any
 from league.config import RunConfig
 from league.db.league_state import LeagueRepository
 from league.db.session import Database
+from league.errors import ConfigError
 from league.manager import LeagueManager
+from league.orders import Order
+from league.runtime.learning import home_of
 from league.runtime.messages import (
     FrozenPlayer,
     LearnerOrders,
@@ -20,6 +23,7 @@ from league.runtime.messages import (
     RolloutOrders,
     RolloutReport,
     RunStatus,
+    TakenOver,
     TakenSnapshot,
 )
 
@@ -27,6 +31,7 @@ METRICS_SECONDS = 2.0
 HISTORY_SECONDS = 4.0
 SURVEY_SECONDS = 10.0
 RATE_WINDOW_SECONDS = 5.0
+LOOK_SECONDS = 0.3
 # Fewer broken episodes than this are no verdict on a game.
 FEWEST_BAD = 20
 
@@ -41,14 +46,24 @@ class Coordinator:
         run_id: str,
         token: int,
         clock: Callable[[], float] = time.monotonic,
+        learner_workers: int = 1,
     ) -> None:
-        """Args: token: the lease's; writing with an old one raises LeaseLostError. clock: in seconds."""
+        """Args:
+        token: the lease's; writing with an old one raises LeaseLostError. clock: in seconds.
+        learner_workers: how many processes the learners are dealt out to.
+        """
         self._config = config
         self._clock = clock
         self._token = token
         self._repository = LeagueRepository(Database(database_url), run_id)
         loaded = self._repository.load()
         self._manager = LeagueManager(config, loaded)
+        self._learner_workers = learner_workers
+        # `_stored_revision` is the store's; `_revision` counts what the processes of this life were told.
+        self._stored_revision, self._revision = loaded.run.config_revision, 0
+        self._orders: list[Order] = []
+        self._leaving: set[str] = set()
+        self._next_look = clock()
         self._moves, self._games = loaded.run.moves, loaded.run.games
         self._played_before = loaded.run.play_seconds
         self._started: float | None = None
@@ -70,6 +85,7 @@ class Coordinator:
         """Takes a worker's results in and answers with what to play next. Written before it is answered."""
         if self._started is None:
             self._started = self._clock()
+        self._obey()
         self._moves += report.moves
         self._games += report.games
         self._waiting[worker] = report.waiting
@@ -77,7 +93,8 @@ class Coordinator:
         fresh = [r for r in report.results if not self._manager.is_recorded(r)]
         self._manager.record(fresh)
         self._note_bad_episodes(sum(r.aborted for r in fresh), report.errors)
-        stop = self.is_finished()
+        self._manager.keep_episodes(report.episodes)
+        stop = self.is_finished() or worker in self._leaving
         training = [] if stop else self._manager.next_training_series(report.wanted_training)
         evaluation = [] if stop else self._manager.next_evaluation_series(report.wanted_evaluation)
         self._write()
@@ -87,22 +104,78 @@ class Coordinator:
             for name in series.players
             if (player := self._manager.players[name]).state != "learning"
         }
-        return RolloutOrders(training, evaluation, frozen, stop)
+        config = self._config if report.revision != self._revision else None
+        return RolloutOrders(training, evaluation, frozen, stop, config, self._revision)
 
     def exchange_learner(self, report: LearnerReport) -> LearnerOrders:
         """Takes the learners' states in and answers with what to do next. Written before it is answered."""
+        self._obey()
         for done in report.done:
             if isinstance(done, TakenSnapshot):
                 self._manager.snapshot_taken(done.order, done.checkpoint, done.steps, done.state)
-            else:
+            elif isinstance(done, TakenOver):
                 self._manager.taken_over(done.order, done.steps, done.state)
+            else:
+                self._manager.steering.carried(done)
+                self._tell(self._manager.config)
         orders = self._manager.learners_progressed(report.progress)
         for player, reason in report.rolled_back.items():
             self._manager.note("rolled_back", player, reason=reason)
         self._learner_metrics.update(report.metrics)
         self._write(force=True)
         stop = self.is_finished()
-        return LearnerOrders([] if stop else orders, self.progress(), stop)
+        if not stop:
+            here = [o for o in self._orders if self._home(o) == report.worker]
+            self._orders = [o for o in self._orders if o not in here]
+            orders += here
+        config = self._config if report.revision != self._revision else None
+        return LearnerOrders([] if stop else orders, self.progress(), stop, config, self._revision)
+
+    def dismiss(self, worker: str) -> None:
+        """From now on this worker is told to stop."""
+        self._leaving.add(worker)
+
+    def admit(self, worker: str) -> None:
+        """A worker of this name plays again."""
+        self._leaving.discard(worker)
+
+    def _home(self, order: Order) -> int:
+        return home_of(order.player, self._config, self._learner_workers)
+
+    def _obey(self) -> None:
+        """Looks now and then for what people want: commands to players, other numbers in the config."""
+        now = self._clock()
+        if now < self._next_look:
+            return
+        self._next_look = now + LOOK_SECONDS
+        steering = self._manager.steering
+        revision, commands = self._repository.wanted()
+        if revision != self._stored_revision and not steering.roster_is_growing:
+            self._stored_revision = revision
+            try:
+                config = RunConfig.from_data(self._repository.config(), "the run's config")
+            except (
+                ConfigError
+            ) as error:  # written by another version of the program; this one goes on as it was
+                self._manager.note("config_refused", reason=str(error))
+            else:
+                self._manager.reconfigure(config)
+                self._tell(config)
+        done = {command.id for command in steering.finished}
+        for command in commands:
+            if command.id not in steering.under_way and command.id not in done:
+                order = steering.begin(command)
+                if order is not None:
+                    self._orders.append(order)
+        self._tell(self._manager.config)
+        if steering.finished:
+            self._write(force=True)
+
+    def _tell(self, config: RunConfig) -> None:
+        """Has every process told of another config when it next asks."""
+        if config is not self._config:
+            self._config = config
+            self._revision += 1
 
     def note(self, kind: str, player: str | None = None, **data: Any) -> None:
         """Writes an event down."""
@@ -146,7 +219,8 @@ class Coordinator:
         return min(1.0, max(fractions))
 
     def status(self) -> RunStatus:
-        """Returns where the run is."""
+        """Returns where the run is, having looked for what people want of it."""
+        self._obey()
         moves_rate, steps_rate = self._rates()
         lags = [m["policy_lag"] for m in self._learner_metrics.values() if "policy_lag" in m]
         return RunStatus(
@@ -160,6 +234,7 @@ class Coordinator:
             progress=self.progress(),
             finished=self.is_finished(),
             failure=self._failure,
+            workers=self._config.rollout.workers,
         )
 
     def _rates(self) -> tuple[float, float]:
@@ -202,5 +277,6 @@ class Coordinator:
         )
         if force or changes.series or metrics or now - self._last_write >= 1.0:
             self._repository.save(changes, self._token)
+            self._stored_revision += len(changes.entries)
             self._manager.written(changes)
             self._last_write = now

@@ -9,32 +9,45 @@ from dataclasses import asdict
 
 import numpy as np
 
+from agents import weights
 from agents.errors import DivergenceError, WeightsError
 from agents.fragment import Fragment
 from agents.learner import Learner, UpdateMetrics
 from league.checkpoints import CheckpointStore
 from league.config import RunConfig
 from league.errors import CheckpointError
-from league.orders import LearnerProgress, Order, SnapshotOrder, TakeoverOrder
+from league.orders import (
+    BeginOrder,
+    Carried,
+    FreezeOrder,
+    LearnerProgress,
+    Order,
+    ResumeOrder,
+    RollbackOrder,
+    SnapshotOrder,
+    TakeoverOrder,
+)
 from league.records import PlayerRecord
 from league.runtime.messages import LearnerReport, TakenOver, TakenSnapshot, WeightsUpdate
+
+
+def home_of(player: str, config: RunConfig, workers: int) -> int:
+    """Returns which of a run's learner processes holds a learning player: they are dealt out in turn."""
+    return list(config.roster()).index(player) % workers
 
 
 class LearnerPool:
     """One learner for each learning player of the run."""
 
-    def __init__(self, config: RunConfig, checkpoint_url: str, names: list[str] | None = None) -> None:
-        """Args: names: the learning players held here; all of the run's by default."""
+    def __init__(self, config: RunConfig, checkpoint_url: str, worker: int = 0, workers: int = 1) -> None:
+        """Args: worker: which of the run's learner processes this is, of `workers`; see `home_of`."""
         self._store = CheckpointStore(checkpoint_url)
-        spec = config.game_spec()
+        self._config = config
+        self._worker, self._workers = worker, workers
         self.learners = {
-            name: Learner(
-                config.network_spec(entry, spec),
-                (entry.learner or config.learner).build(),
-                seed=config.seed + index,
-            )
-            for index, (name, entry) in enumerate(config.roster().items())
-            if names is None or name in names
+            name: self._new_learner(name)
+            for name in config.roster()
+            if home_of(name, config, workers) == worker
         }
         for name, factors in config.first_hyperparameters().items():
             if name in self.learners:
@@ -43,7 +56,8 @@ class LearnerPool:
         self._initial: dict[str, str] = {}
         self._states: dict[str, list[str]] = {name: [] for name in self.learners}
         self._last_good: dict[str, bytes] = {}
-        self._done: list[TakenSnapshot | TakenOver] = []
+        self._resting: set[str] = set()
+        self._done: list[TakenSnapshot | TakenOver | Carried] = []
         self._metrics: dict[str, list[UpdateMetrics]] = {}
         self._rolled_back: dict[str, str] = {}
 
@@ -61,15 +75,31 @@ class LearnerPool:
           CheckpointError: a state is missing or damaged. WeightsError: it is another network's.
         """
         for player in players:
-            if player.name in self.learners and player.learner_state and player.initial_checkpoint:
+            if player.name in self.learners and player.state != "learning":
+                self._resting.add(player.name)
+                self._initial[player.name] = player.initial_checkpoint or ""
+            elif player.name in self.learners and player.learner_state and player.initial_checkpoint:
                 state = self._store.get(player.learner_state)
                 self.learners[player.name].restore(state)
                 self._initial[player.name] = player.initial_checkpoint
                 self._states[player.name] = [player.learner_state]
                 self._last_good[player.name] = state
 
+    def reconfigure(self, config: RunConfig) -> None:
+        """Goes on by other numbers; learners that have come into the roster wait to be told to begin."""
+        self._config = config
+        for name, learner in self.learners.items():
+            entry = config.roster()[name]
+            learner.configure((entry.learner or config.learner).build())
+
+    def is_resting(self, player: str) -> bool:
+        """Whether a learning player has been frozen."""
+        return player in self._resting
+
     def learn(self, fragment: Fragment) -> None:
         """Updates a player from a fragment; a learner that diverges returns to its last stored state."""
+        if fragment.player in self._resting or fragment.player not in self.learners:
+            return
         learner = self.learners[fragment.player]
         try:
             metrics = learner.update(fragment, self.progress)
@@ -90,8 +120,12 @@ class LearnerPool:
     def obey(self, orders: list[Order]) -> None:
         """Carries orders out; what comes of it is in the next report."""
         for order in orders:
-            done = self._snapshot(order) if isinstance(order, SnapshotOrder) else self._take_over(order)
-            self._done.append(done)
+            if isinstance(order, SnapshotOrder):
+                self._done.append(self._snapshot(order))
+            elif isinstance(order, TakeoverOrder):
+                self._done.append(self._take_over(order))
+            elif not isinstance(order, BeginOrder) or self._is_home_of(order.player):
+                self._done.append(self._carry_out(order))
 
     def report(self) -> LearnerReport:
         """Stores every learner's state and returns where they are, with the means of their metrics."""
@@ -99,7 +133,7 @@ class LearnerPool:
             player: {key: float(np.mean([asdict(u)[key] for u in updates])) for key in asdict(updates[0])}
             for player, updates in self._metrics.items()
         }
-        report = LearnerReport(self._save(), self._done, means, self._rolled_back)
+        report = LearnerReport(self._save(), self._done, means, self._rolled_back, self._worker)
         self._metrics, self._done, self._rolled_back = {}, [], {}
         return report
 
@@ -126,10 +160,48 @@ class LearnerPool:
             )  # the source has moved on; the next order names a newer
         return TakenOver(order, learner.steps, self._store_state(order.player))
 
+    def _carry_out(self, order: FreezeOrder | ResumeOrder | RollbackOrder | BeginOrder) -> Carried:
+        name = order.player
+        try:
+            if isinstance(order, FreezeOrder):
+                self._resting.add(name)
+            elif isinstance(order, ResumeOrder):
+                self.learners[name].restore(self._store.get(order.state))
+                self._states[name] = [order.state]
+                self._resting.discard(name)
+            elif isinstance(order, RollbackOrder):
+                self.learners[name].reset(self._store.get(order.checkpoint), order.next_generation)
+            else:
+                learner = self._new_learner(name)
+                network, spec = weights.load_network(self._store.get(order.weights))
+                learner.reset(weights.dump_network(network, spec), 0)
+                self.learners[name] = learner
+                self._states[name] = []
+        except (CheckpointError, WeightsError) as error:
+            return Carried(order, 0, None, None, str(error))
+        learner = self.learners[name]
+        checkpoint = self._store.put(learner.checkpoint())
+        if isinstance(order, BeginOrder):
+            self._initial[name] = checkpoint
+        return Carried(order, learner.steps, checkpoint, self._store_state(name))
+
+    def _new_learner(self, name: str) -> Learner:
+        config = self._config
+        entry = config.roster()[name]
+        return Learner(
+            config.network_spec(entry, config.game_spec()),
+            (entry.learner or config.learner).build(),
+            seed=config.seed + list(config.roster()).index(name),
+        )
+
+    def _is_home_of(self, name: str) -> bool:
+        return home_of(name, self._config, self._workers) == self._worker
+
     def _save(self) -> list[LearnerProgress]:
         return [
             LearnerProgress(name, learner.generation, learner.steps, self._store_state(name))
             for name, learner in self.learners.items()
+            if name not in self._resting
         ]
 
     def _store_state(self, player: str) -> str:

@@ -7,15 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from agents.recorder import Episode
 from agents.seating import Series, SeriesResult
-from league.orders import LearnerProgress, Order, SnapshotOrder, TakeoverOrder
+from league.config import RunConfig
+from league.orders import Carried, LearnerProgress, Order, SnapshotOrder, TakeoverOrder
 
 
 @dataclass(frozen=True)
 class RolloutReport:
     """What a worker has played since its last report, and how many more episodes it could start.
 
-    `errors`: what games did wrong, some of them; each broke an episode off.
+    `errors`: what games did wrong, some of them; each broke an episode off. `episodes`: games written down.
+    `revision`: of the config it plays by.
     """
 
     results: list[SeriesResult]
@@ -25,6 +28,8 @@ class RolloutReport:
     wanted_evaluation: int
     waiting: float
     errors: tuple[str, ...] = ()
+    episodes: tuple[Episode, ...] = ()
+    revision: int = 0
 
 
 @dataclass(frozen=True)
@@ -37,12 +42,17 @@ class FrozenPlayer:
 
 @dataclass(frozen=True)
 class RolloutOrders:
-    """What a worker shall play; `frozen` has every player in it that does not learn."""
+    """What a worker shall play; `frozen` has every player in it that does not learn.
+
+    `config`: with its revision, when it is newer than what the worker plays by.
+    """
 
     training: list[Series]
     evaluation: list[Series]
     frozen: dict[str, FrozenPlayer]
     stop: bool
+    config: RunConfig | None = None
+    revision: int = 0
 
 
 @dataclass(frozen=True)
@@ -69,12 +79,15 @@ class LearnerReport:
     """Where the learners of a worker are, all of it safely in the checkpoint store.
 
     `metrics`: by player, the means since the last report. `rolled_back`: players that diverged, with why.
+    `worker`: which learner process. `revision`: of the config it learns by.
     """
 
     progress: list[LearnerProgress]
-    done: list[TakenSnapshot | TakenOver]
+    done: list[TakenSnapshot | TakenOver | Carried]
     metrics: dict[str, dict[str, float]]
     rolled_back: dict[str, str]
+    worker: int = 0
+    revision: int = 0
 
 
 @dataclass(frozen=True)
@@ -84,6 +97,8 @@ class LearnerOrders:
     orders: list[Order]
     progress: float
     stop: bool
+    config: RunConfig | None = None
+    revision: int = 0
 
 
 @dataclass(frozen=True)
@@ -98,7 +113,7 @@ class WeightsUpdate:
 
 @dataclass(frozen=True)
 class RunStatus:
-    """Where a run is, for the eyes of whoever started it."""
+    """Where a run is, for the eyes of whoever started it; `workers`: how many shall play."""
 
     play_seconds: float
     moves: int
@@ -110,3 +125,4 @@ class RunStatus:
     progress: float
     finished: bool
     failure: str | None = None
+    workers: int = 1

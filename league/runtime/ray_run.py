@@ -15,12 +15,14 @@ from ray.exceptions import RayError
 from league.config import RunConfig
 from league.errors import LeaseLostError, RuntimeFailedError
 from league.records import Snapshot
-from league.runtime.actors import CoordinatorActor, LearnerActor, RolloutActor
+from league.runtime.actors import CoordinatorActor, LearnerActor, RolloutActor, worker_name
 from league.runtime.messages import RunStatus
 from league.runtime.reaper import reaped
 
 OBJECT_STORE_BYTES = 512 * 1024 * 1024
 CONCURRENT_CALLS = 64
+# Ray starts nothing beyond the cores it was told of, and workers may be added while a run runs.
+SPARE_WORKERS = 256
 
 
 @contextlib.contextmanager
@@ -38,7 +40,7 @@ def local_ray(config: RunConfig) -> Iterator[None]:
     with reaped(folder):
         ray.init(
             address="local",
-            num_cpus=max(os.cpu_count() or 1, workers),
+            num_cpus=max(os.cpu_count() or 1, workers) + SPARE_WORKERS,
             include_dashboard=False,
             log_to_driver=False,
             logging_level=logging.ERROR,
@@ -70,49 +72,71 @@ class RayRun:
           RuntimeFailedError: an actor did not start.
         """
         run_id = snapshot.run.id
-        names = list(config.roster())
-        groups = [names[i :: config.learner_workers] for i in range(config.learner_workers)]
+        workers = min(config.learner_workers, len(config.roster()))
+        self._config, self._checkpoint_url = config, checkpoint_url
+        # A resumed run must not draw the games of its first life again.
+        self._seed = config.seed * 10_007 + snapshot.run.next_series * 101
+        self._rollouts: dict[int, Any] = {}  # by worker's number; its loop, while it runs
+        self._leaving: dict[int, Any] = {}
+        self._actors: dict[int, Any] = {}
         with _translated():
             self._coordinator = (
-                ray.remote(CoordinatorActor).options(num_cpus=0).remote(config, database_url, run_id, token)
+                ray.remote(CoordinatorActor)
+                .options(num_cpus=0)
+                .remote(config, database_url, run_id, token, learner_workers=workers)
             )
             make_learner = ray.remote(LearnerActor).options(num_cpus=1, max_concurrency=CONCURRENT_CALLS)
-            self._learners = {
-                i: make_learner.remote(config, checkpoint_url, group, self._coordinator)
-                for i, group in enumerate(groups)
-                if group
-            }
-            by_player = {name: self._learners[i] for i, group in enumerate(groups) for name in group}
-            make_rollout = ray.remote(RolloutActor).options(num_cpus=1)
-            # A resumed run must not draw the games of its first life again.
-            seeds = [
-                config.seed * 10_007 + snapshot.run.next_series * 101 + 10 * i
-                for i in range(config.rollout.workers)
+            self._learners = [
+                make_learner.remote(config, checkpoint_url, i, workers, self._coordinator)
+                for i in range(workers)
             ]
-            self._rollouts = [
-                make_rollout.remote(config, checkpoint_url, i, seed % 2**31, self._coordinator, by_player)
-                for i, seed in enumerate(seeds)
-            ]
+            self._make_rollout = ray.remote(RolloutActor).options(num_cpus=1)
+            actors = [self._new_rollout(i) for i in range(config.rollout.workers)]
             if snapshot.players:
-                ray.get([a.resume.remote(snapshot.players) for a in self._learners.values()])
+                ray.get([a.resume.remote(snapshot.players) for a in self._learners])
             else:
                 initial: dict[str, str] = {}
                 states: dict[str, str] = {}
-                for founded in ray.get([a.found.remote() for a in self._learners.values()]):
+                for founded in ray.get([a.found.remote() for a in self._learners]):
                     initial |= founded[0]
                     states |= founded[1]
                 ray.get(self._coordinator.found.remote(initial, states))
-            ray.get([a.publish.remote() for a in self._learners.values()])
-            ray.get([a.ready.remote() for a in self._rollouts])
-            self._loops = [a.run.remote() for a in (*self._learners.values(), *self._rollouts)]
+            ray.get([a.publish.remote() for a in self._learners])
+            ray.get([a.ready.remote() for a in actors])
+            self._learning = [a.run.remote() for a in self._learners]
+            self._rollouts = {i: actor.run.remote() for i, actor in self._actors.items()}
 
     def status(self) -> RunStatus:
         """Returns where the run is. Raises: LeaseLostError, RuntimeFailedError: an actor died."""
         with _translated():
-            done, _ = ray.wait(self._loops, num_returns=len(self._loops), timeout=0)
+            loops = [*self._learning, *self._rollouts.values(), *self._leaving.values()]
+            done, _ = ray.wait(loops, num_returns=len(loops), timeout=0)
             ray.get(done)  # raises what ended a loop that should not have ended
+            for number in [n for n, loop in self._leaving.items() if loop in done]:
+                del self._leaving[number], self._actors[number]
             status: RunStatus = ray.get(self._coordinator.status.remote(), timeout=60)
             return status
+
+    def scale(self, workers: int) -> None:
+        """Lets so many rollout workers play: starts more, or has the last ones finish and leave."""
+        if len(self._rollouts) == workers:
+            return
+        with _translated():
+            for number in sorted(self._rollouts)[workers:]:
+                ray.get(self._coordinator.dismiss.remote(worker_name(number)))
+                self._leaving[number] = self._rollouts.pop(number)
+            for number in range(workers):
+                if number not in self._rollouts and number not in self._leaving:
+                    ray.get(self._coordinator.admit.remote(worker_name(number)))
+                    self._rollouts[number] = self._new_rollout(number).run.remote()
+
+    def _new_rollout(self, number: int) -> Any:
+        seed = (self._seed + 10 * number) % 2**31
+        actor = self._make_rollout.remote(
+            self._config, self._checkpoint_url, number, seed, self._coordinator, self._learners
+        )
+        self._actors[number] = actor
+        return actor
 
     def note(self, kind: str, **data: Any) -> None:
         """Writes an event down."""
@@ -123,10 +147,10 @@ class RayRun:
         """Stops play, saves the learners, writes everything. Raises: as `status`."""
         with _translated():
             ray.get(self._coordinator.stop.remote())
-            ray.get(self._loops[len(self._learners) :], timeout=timeout)
-            for learner in self._learners.values():
+            ray.get([*self._rollouts.values(), *self._leaving.values()], timeout=timeout)
+            for learner in self._learners:
                 ray.get(learner.stop.remote())
-            ray.get(self._loops, timeout=timeout)
+            ray.get(self._learning, timeout=timeout)
             ray.get(self._coordinator.flush.remote())
 
 

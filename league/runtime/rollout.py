@@ -9,6 +9,7 @@ import time
 from typing import Any
 
 import torch
+from torch import nn
 
 import envs
 from agents.collector import Collector, warm_up
@@ -16,6 +17,7 @@ from agents.fragment import Fragment
 from agents.networks import build
 from agents.policy import NetworkPolicy, Policy
 from agents.processor import resolve_precision
+from agents.recorder import Recorder
 from league.checkpoints import CheckpointStore
 from league.config import RunConfig
 from league.players import load_policy
@@ -25,6 +27,8 @@ from league.runtime.messages import FrozenPlayer, RolloutOrders, RolloutReport, 
 POLICY_CACHE = 256
 # Of what games did wrong, so many of a report's; the rest are counted with their series.
 ERRORS_REPORTED = 5
+# A game is written down for people to look at about so often.
+SECONDS_BETWEEN_EPISODES = 5.0
 
 
 class RolloutPlayer:
@@ -42,9 +46,10 @@ class RolloutPlayer:
         evaluation_game = envs.make(config.game, evaluation.num_envs, seed + 1, **how)
         self._games = (training_game, evaluation_game)
         self._spec = training_game.spec
+        self._revision = 0
         roster = config.roster()
         self.learners = list(roster)
-        self._networks = {name: build(config.network_spec(e, self._spec), 0) for name, e in roster.items()}
+        self._networks = {name: self._new_network(name) for name in roster}
         self._training = Collector(
             training_game,
             self.learners,
@@ -54,6 +59,7 @@ class RolloutPlayer:
             discounts=[(entry.learner or config.learner).discount for entry in roster.values()],
             reward_scales=[(entry.learner or config.learner).reward_scale for entry in roster.values()],
         )
+        self._recorder = Recorder(seconds_between=SECONDS_BETWEEN_EPISODES)
         self._evaluation = Collector(
             evaluation_game,
             [],
@@ -61,9 +67,11 @@ class RolloutPlayer:
             fragment_lanes=1,
             seed=seed + 1,
             temperature=evaluation.temperature,
+            recorder=self._recorder,
         )
         self._bot_seed = seed + 2 + worker
         self._versions: dict[str, tuple[int, int]] = {}
+        self._loaded: dict[str, FrozenPlayer] = {}
         self._reported_moves = 0
         self._reported_episodes = (0, 0)
         self._last_report = time.monotonic()
@@ -74,6 +82,7 @@ class RolloutPlayer:
         if self._versions.get(update.player) == (update.generation, update.version):
             return
         self._versions[update.player] = (update.generation, update.version)
+        self._loaded.pop(update.player, None)
         network = self._networks[update.player]
         network.load_state_dict({k: torch.tensor(v) for k, v in update.weights.items()})
         policy = NetworkPolicy(network, self._dtype)
@@ -84,16 +93,38 @@ class RolloutPlayer:
         """Returns generation and version of the weights a learning player plays with; (-1, -1): none yet."""
         return self._versions.get(player, (-1, -1))
 
+    def reconfigure(self, orders: RolloutOrders) -> list[str]:
+        """Takes over another config, if the orders bring one, and says whose weights the orders need.
+
+        Returns:
+          Learning players in the orders that have just joined or have been frozen: their weights must be
+          applied before the orders are.
+        """
+        if orders.config is not None:
+            self._config, self._revision = orders.config, orders.revision
+        players = {name for s in (*orders.training, *orders.evaluation) for name in s.players}
+        learning = sorted(players - set(orders.frozen))
+        for name in learning:
+            if name not in self._networks:
+                learner = self._config.roster()[name].learner or self._config.learner
+                self._networks[name] = self._new_network(name)
+                self.learners.append(name)
+                self._training.add_learner(name, learner.discount, learner.reward_scale)
+        return [name for name in learning if name not in self._versions]
+
     def apply_orders(self, orders: RolloutOrders) -> None:
         """Queues leased series, loading the frozen players they need."""
+        for name, player in orders.frozen.items():
+            if self._loaded.get(name, player) != player or name in self._versions:
+                self._forget(name)
         for collector, series_list in (
             (self._training, orders.training),
             (self._evaluation, orders.evaluation),
         ):
             for series in series_list:
                 for name in series.players:
-                    if not collector.knows(name):
-                        collector.put_policy(name, self._load(orders.frozen[name]))
+                    if not collector.knows(name) or (name in orders.frozen and name not in self._loaded):
+                        self._put_frozen(name, orders.frozen[name])
             collector.add_series(*series_list)
             collector.keep_policies(POLICY_CACHE)
 
@@ -144,14 +175,34 @@ class RolloutPlayer:
             else 0,
             waiting=min(1.0, self._waited / seconds),
             errors=tuple(error for game in self._games for error in game.take_errors())[:ERRORS_REPORTED],
+            episodes=tuple(self._recorder.take()),
+            revision=self._revision,
         )
         self._last_report, self._waited = now, 0.0
         return report
+
+    @property
+    def evaluation_share(self) -> float:
+        return self._config.evaluation.share
 
     @staticmethod
     def _wanted(collector: Collector, num_envs: int, played: int) -> int:
         """Twice what was played since the last report, so that games whose series is over find the next."""
         return max(0, 2 * max(num_envs, played) - collector.queued_episodes)
+
+    def _forget(self, name: str) -> None:
+        """What is known of a player is of another time."""
+        self._versions.pop(name, None)
+        self._loaded.pop(name, None)
+
+    def _put_frozen(self, name: str, player: FrozenPlayer) -> None:
+        policy = self._load(player)
+        self._loaded[name] = player
+        for collector in (self._training, self._evaluation):
+            collector.put_policy(name, policy)
+
+    def _new_network(self, name: str) -> nn.Module:
+        return build(self._config.network_spec(self._config.roster()[name], self._spec), 0)
 
     def _load(self, player: FrozenPlayer) -> Policy:
         return load_policy(

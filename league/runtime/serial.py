@@ -23,13 +23,11 @@ def run_serial(
     rollout: RolloutPlayer,
     learning: LearnerPool,
     *,
-    evaluation_share: float,
     on_exchange: Callable[[RunStatus], bool],
 ) -> None:
     """Plays and learns until the stop rule, or until told to stop.
 
     Args:
-      evaluation_share: rating ticks as a share of all ticks.
       on_exchange: called with the run's status after each exchange; False stops the run.
     """
     _refresh(rollout, learning)
@@ -41,10 +39,12 @@ def run_serial(
             _save(coordinator, rollout, learning)
         if stop:
             break
+        rollout.reconfigure(orders)
+        _refresh(rollout, learning)
         rollout.apply_orders(orders)
         for _ in range(TICKS_PER_EXCHANGE):
             rollout.play_training()
-            owed += evaluation_share / (1.0 - evaluation_share)
+            owed += rollout.evaluation_share / (1.0 - rollout.evaluation_share)  # ticks, as a share of all
             while owed >= 1.0:
                 rollout.play_evaluation()
                 owed -= 1.0
@@ -60,6 +60,8 @@ def _save(coordinator: Coordinator, rollout: RolloutPlayer, learning: LearnerPoo
     orders = coordinator.exchange_learner(learning.report())
     learning.forget_old_states()
     learning.progress = orders.progress
+    if orders.config is not None:
+        learning.reconfigure(orders.config)
     if orders.orders:
         learning.obey(orders.orders)
         coordinator.exchange_learner(learning.report())
@@ -69,6 +71,6 @@ def _save(coordinator: Coordinator, rollout: RolloutPlayer, learning: LearnerPoo
 
 def _refresh(rollout: RolloutPlayer, learning: LearnerPool) -> None:
     for player in rollout.learners:
-        update = learning.weights(player, rollout.version(player))
+        update = None if learning.is_resting(player) else learning.weights(player, rollout.version(player))
         if update is not None:
             rollout.apply_weights(update)

@@ -79,11 +79,12 @@ class Supervisor:
           LeaseLostError: somebody else owns the run now.
           RuntimeFailedError: its processes died more often than they may; the run is marked failed.
         """
-        config = RunConfig.from_data(self._runs.get(run_id).config, f"run {run_id}")
         with self._heartbeats(run_id, token) as desired:
             failures = 0
             while True:
                 try:
+                    # Read anew each time: somebody may have changed it, or a player begun to learn.
+                    config = RunConfig.from_data(self._runs.get(run_id).config, f"run {run_id}")
                     finished = self._play(config, run_id, token, stop, desired, on_status)
                     break
                 except BadGamesError as error:
@@ -152,6 +153,7 @@ class Supervisor:
             while wanted() and not status.finished:
                 stop.wait(STATUS_SECONDS)
                 status = run.status()
+                run.scale(status.workers)
                 on_status(status)
             if not wanted():
                 run.note("interrupted" if stop.is_set() else desired())
@@ -189,7 +191,6 @@ class Supervisor:
                 coordinator,
                 rollout,
                 learning,
-                evaluation_share=config.evaluation.share,
                 on_exchange=exchanged,
             )
         failure = coordinator.status().failure

@@ -179,7 +179,7 @@ def test_a_takeover_whose_source_is_gone_changes_nothing(small_config: Make) -> 
     assert isinstance(order, TakeoverOrder)
     manager.taken_over(order, 1000, None)
     assert manager.players["main.0"].generation == 0
-    (again,) = manager.learners_progressed([])
+    (again,) = manager.learners_progressed([LearnerProgress("main.0", 0, 1000, "state")])
     assert isinstance(again, TakeoverOrder)
 
 

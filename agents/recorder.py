@@ -1,0 +1,116 @@
+"""One game out of a batch, written down move by move, for people to look at."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from agents.policy import NetworkPolicy, Policy, probabilities
+from envs.vector_game import Step, Turns
+
+# Observations of more numbers than this are pictures, and too large to keep one a move.
+MOST_NUMBERS = 512
+MOST_MOVES = 2000
+ROUNDED_TO = 4
+
+
+@dataclass(frozen=True)
+class Episode:
+    """A game from reset to end.
+
+    Attributes:
+      series: it belongs to. players: by seat. returns: what each seat got.
+      moves: each with seat, player, action, legal actions, where a network chose its probabilities and value,
+        and the observation where it is small.
+    """
+
+    series: int
+    players: tuple[str, ...]
+    returns: tuple[float, ...]
+    moves: list[dict[str, Any]] = field(compare=False)
+
+
+class Recorder:
+    """Watches one game of a batch now and then."""
+
+    def __init__(
+        self,
+        env: int = 0,
+        seconds_between: float = 5.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Args: env: which game. seconds_between: from one episode's end to when the next may be watched."""
+        self._env, self._seconds, self._clock = env, seconds_between, clock
+        self._moves: list[dict[str, Any]] | None = None
+        self._due = clock()
+        self._done: list[Episode] = []
+
+    def take(self) -> list[Episode]:
+        """Returns the episodes watched since the last call."""
+        done, self._done = self._done, []
+        return done
+
+    @property
+    def env(self) -> int:
+        return self._env
+
+    @property
+    def is_watching(self) -> bool:
+        """Whether an episode is being written down just now."""
+        return self._moves is not None
+
+    def see_moves(
+        self,
+        turns: Turns,
+        actions: npt.NDArray[np.int64],
+        factors: Sequence[int],
+        players: Sequence[str],
+        policy_of: Callable[[str], Policy | None],
+    ) -> None:
+        """Writes the watched game's decisions of one tick down.
+
+        Args:
+          factors: choices of each part of an action. players: of the watched game, by seat.
+        """
+        if self._moves is None or not players:
+            return
+        for row in np.flatnonzero(turns.env == self._env):
+            seat = int(turns.seat[row])
+            player, policy = players[seat], policy_of(players[seat])
+            legal = turns.legal[row]
+            move: dict[str, Any] = {"seat": seat, "player": player, "action": int(actions[row])}
+            obs = turns.obs[row].reshape(-1)
+            if len(factors) == 1:
+                move["legal"] = np.flatnonzero(legal).tolist()
+            if obs.size <= MOST_NUMBERS:
+                move["observation"] = [round(float(x), ROUNDED_TO) for x in obs]
+            if isinstance(policy, NetworkPolicy):
+                out = policy.heads(obs[None])[0]
+                move["value"] = round(float(out[-1]), ROUNDED_TO)
+                if len(factors) == 1:
+                    chances = probabilities(out[None, :-1], legal[None])[0]
+                    move["probabilities"] = [round(float(p), ROUNDED_TO) for p in chances[legal]]
+            self._moves.append(move)
+        if len(self._moves) > MOST_MOVES:
+            self._stop()
+
+    def see_step(self, step: Step, series: int, players: Sequence[str]) -> None:
+        """Takes in what the tick came to. Args: series, players: of the watched game, before new seats."""
+        if not step.ended[self._env]:
+            return
+        if self._moves:
+            broken = step.aborted is not None and bool(step.aborted[self._env])
+            if not broken:
+                returns = tuple(round(float(x), ROUNDED_TO) for x in step.returns[self._env])
+                self._done.append(Episode(series, tuple(players), returns, self._moves))
+            self._stop()
+        elif self._clock() >= self._due:
+            self._moves = []
+
+    def _stop(self) -> None:
+        self._moves, self._due = None, self._clock() + self._seconds
