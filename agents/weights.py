@@ -42,6 +42,32 @@ def load(data: bytes) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
     return tensors, metadata
 
 
+def load_any(data: bytes) -> dict[str, torch.Tensor]:
+    """Returns the tensors of any safetensors bytes. Raises: WeightsError: they are none, or cut off."""
+    try:
+        tensors: dict[str, torch.Tensor] = safetensors_torch.load(data)
+    except (SafetensorError, ValueError, KeyError) as error:
+        raise WeightsError(str(error)) from error
+    return tensors
+
+
+def checkpoint_of(tensors: dict[str, torch.Tensor], spec: NetworkSpec) -> bytes:
+    """Returns a checkpoint of tensors from elsewhere.
+
+    Raises:
+      WeightsError: they do not fit the network, or are not finite.
+    """
+    network = networks.build(spec, seed=0)
+    try:
+        network.load_state_dict(of_network(tensors) or tensors)
+    except RuntimeError as error:
+        raise WeightsError(" ".join(str(error).split())[:1000]) from error
+    bad = [name for name, t in network.state_dict().items() if not bool(torch.isfinite(t).all())]
+    if bad:
+        raise WeightsError(f"{', '.join(bad)} is not finite")
+    return dump_network(network, spec)
+
+
 def dump_network(network: nn.Module, spec: NetworkSpec) -> bytes:
     """Returns a checkpoint: the weights and the spec they belong to."""
     return dump(network.state_dict(), {"network": spec.to_json()})

@@ -1,4 +1,4 @@
-"""Where a league's data lies, and the stores opened from it."""
+"""Where a league's data lies, and the services opened from it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,30 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from league.access import AccessService
+from league.acting import ActingService
+from league.control import ControlService
+from league.db.idempotency import IdempotencyRepository
 from league.db.session import Database
 from league.errors import DatabaseError
 from league.services import LeagueService
+from league.settings import Settings
+from league.webhooks import WebhookService
 
 DATABASE_VARIABLE, CHECKPOINTS_VARIABLE = "LEAGUE_DATABASE_URL", "LEAGUE_CHECKPOINT_URL"
-HOME_VARIABLE, DEFAULT_HOME = "LEAGUE_HOME", "league-data"
+
+
+@dataclass(frozen=True)
+class Services:
+    """Everything that a person or a page can ask for, over one database."""
+
+    settings: Settings
+    league: LeagueService
+    control: ControlService
+    access: AccessService
+    acting: ActingService
+    webhooks: WebhookService
+    idempotency: IdempotencyRepository
 
 
 @dataclass(frozen=True)
@@ -26,11 +44,11 @@ class Stores:
         """Returns the stores in `home` (default: $LEAGUE_HOME, else ./league-data); URLs in variables win.
 
         Raises:
-          DatabaseError: the folder cannot be made.
+          DatabaseError: the folder cannot be made. ConfigError: a variable is wrong.
         """
-        folder = Path(home or os.environ.get(HOME_VARIABLE) or DEFAULT_HOME).resolve()
-        database = os.environ.get(DATABASE_VARIABLE)
-        checkpoints = os.environ.get(CHECKPOINTS_VARIABLE)
+        settings = Settings.load()
+        folder = Path(home or settings.home).resolve()
+        database, checkpoints = settings.database_url, settings.checkpoint_url
         if not (database and checkpoints):
             try:
                 folder.mkdir(parents=True, exist_ok=True)
@@ -55,5 +73,20 @@ class Stores:
         return database
 
     def service(self) -> LeagueService:
-        """Returns the service over an opened database. Raises: DatabaseError."""
+        """Returns the reading service over an opened database. Raises: DatabaseError."""
         return LeagueService(self.open_database(upgrade=False))
+
+    def services(self, settings: Settings | None = None) -> Services:
+        """Returns every service. Raises: DatabaseError, ConfigError."""
+        settings = settings or Settings.load()
+        database = self.open_database(upgrade=False)
+        access = AccessService(database, loopback=settings.loopback)
+        return Services(
+            settings,
+            LeagueService(database),
+            ControlService(database, self.checkpoint_url, access, settings),
+            access,
+            ActingService(database, self.checkpoint_url),
+            WebhookService(database, access, settings),
+            IdempotencyRepository(database),
+        )

@@ -63,6 +63,26 @@ def sides_of(spec: GameSpec, seats: tuple[str, ...]) -> tuple[int, ...]:
     return tuple(k for k, members in enumerate(spec.sides) if names[members[0]] in chosen)
 
 
+class _NoAliases(yaml.SafeLoader):
+    """Safe YAML without references: a few lines of them can stand for more than fits into memory."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("references (*name) are not allowed")
+        return super().compose_node(parent, index)
+
+
+def read_yaml(text: str, source: str) -> dict[str, Any]:
+    """Returns a config's YAML as data. Raises: ConfigError: it is none, or no table of keys."""
+    try:
+        data = yaml.load(text, _NoAliases)  # noqa: S506  a SafeLoader
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise ConfigError(f"{source}: not YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(data, dict):
+        raise ConfigError(f"{source}: expected keys such as game, players, stop; got {type(data).__name__}")
+    return data
+
+
 class PlayerConfig(Section):
     """One entry of the roster."""
 
@@ -207,15 +227,7 @@ class RunConfig(Section):
     @classmethod
     def from_text(cls, text: str, source: str = "config") -> RunConfig:
         """The same for YAML text. Raises: ConfigError."""
-        try:
-            data = yaml.safe_load(text)
-        except yaml.YAMLError as error:
-            raise ConfigError(f"{source}: not YAML: {' '.join(str(error).split())}") from error
-        if not isinstance(data, dict):
-            raise ConfigError(
-                f"{source}: expected keys such as game, players, stop; got {type(data).__name__}"
-            )
-        return cls.from_data(data, source)
+        return cls.from_data(read_yaml(text, source), source)
 
     @classmethod
     def from_data(cls, data: dict[str, Any], source: str = "config") -> RunConfig:

@@ -7,18 +7,29 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from league.caching import Kept
+from league.db.pages import LeaguePages, Pool
 from league.db.runs import RunRepository
 from league.db.session import Database
 from league.db.tournaments import TournamentRepository
 from league.db.views import LeagueViews
 from league.errors import NotFoundError
-from league.records import EventRecord, RunRecord, Snapshot, TournamentRecord
+from league.records import (
+    EpisodeRecord,
+    EventRecord,
+    MatchRecord,
+    PlayerRecord,
+    RunRecord,
+    Snapshot,
+    TournamentRecord,
+)
 from matchmaking.ratings.base import Rating
 
 if TYPE_CHECKING:  # it brings torch along, which those who only read need not wait for
     from league.analysis import Analysis
     from league.checkpoints import CheckpointStore
     from league.config import RunConfig
+    from league.games import GameFacts
     from league.tournaments import TournamentResults, TournamentRules
 
 
@@ -39,6 +50,8 @@ class Standing:
     player: str
     role: str
     state: str
+    label: str | None
+    tags: tuple[str, ...]
     trueskill_mu: float
     trueskill_sigma: float
     conservative: float
@@ -75,14 +88,42 @@ class PayoffTable:
     high: list[list[float]]
 
 
+@dataclass(frozen=True)
+class Opponent:
+    """What a player scored against another; `margin` is the mean of what it got more, halved."""
+
+    opponent: str
+    games: int
+    wins: int
+    draws: int
+    losses: int
+    score: float
+    margin: float
+
+
+@dataclass(frozen=True)
+class _Table:
+    """The standings of one moment, in the forms that are asked for."""
+
+    rows: list[Standing]
+    as_json: list[dict[str, Any]]
+    by_name: dict[str, Standing]
+    cooperative: bool
+
+
 class LeagueService:
-    """Runs, standings, payoffs, events. Every answer is of one committed moment."""
+    """Runs, standings, payoffs, matches, events. Every answer is of one committed moment.
+
+    Standings and payoffs of thousands of players may be of a moment two seconds ago, see `Kept`.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._runs = RunRepository(database)
         self._views = LeagueViews(database)
+        self._pages = LeaguePages(database)
         self._tournaments = TournamentRepository(database)
+        self._kept: Kept[Any] = Kept()
 
     def launch(self, config: RunConfig) -> RunRecord:
         """Writes down a run that a supervisor shall run."""
@@ -113,19 +154,119 @@ class LeagueService:
         """Writes down what a run shall do. Raises: NotFoundError."""
         return self._runs.desire(run_id, desired)
 
+    def stamp(self, run_id: str) -> tuple[float, int]:
+        """Returns what changes whenever anything of a run does. Raises: NotFoundError."""
+        return self._pages.stamp(run_id)
+
     def standings(self, run_id: str) -> list[Standing]:
         """Returns the players, best first. Raises: NotFoundError."""
-        return _standings(self._views.snapshot(run_id))
+        return self._table(run_id).rows
+
+    def standings_json(self, run_id: str) -> list[dict[str, Any]]:
+        """The same as JSON objects, numbers rounded as they are shown; not to be changed."""
+        return self._table(run_id).as_json
 
     def is_cooperative(self, run_id: str) -> bool:
         """Whether nobody plays against anybody: standings are by score. Raises: NotFoundError."""
-        return "score" in self._views.snapshot(run_id).ratings
+        return self._table(run_id).cooperative
 
     def payoffs(self, run_id: str, limit: int = 60) -> PayoffTable:
         """Returns the best `limit` players' win rates against each other. Raises: NotFoundError."""
-        snapshot = self._views.snapshot(run_id)
-        names = [row.player for row in _standings(snapshot)][:limit]
-        payoff = snapshot.payoff()
+        key = ("payoffs", run_id, limit)
+        table: PayoffTable = self._kept.get(key, self.stamp(run_id), lambda: self._payoffs(run_id, limit))
+        return table
+
+    def player(self, run_id: str, name: str) -> PlayerRecord:
+        """Raises: NotFoundError: no such run or player."""
+        return self._pages.player(run_id, name)
+
+    def players(self, run_id: str, **conditions: Any) -> list[PlayerRecord]:
+        """Returns a page of players; see `LeaguePages.players`. Raises: NotFoundError."""
+        return self._pages.players(run_id, **conditions)
+
+    def standing(self, run_id: str, name: str) -> Standing:
+        """Returns a player's row of the standings. Raises: NotFoundError."""
+        row = self._table(run_id).by_name.get(name)
+        if row is None:
+            raise NotFoundError(f"no player {name!r} in run {run_id}")
+        return row
+
+    def head_to_head(self, run_id: str, name: str) -> list[Opponent]:
+        """Returns what a player scored against everybody it has met, by games. Raises: NotFoundError."""
+        found = []
+        for pair in self._pages.pairs_of(run_id, name):
+            mine = pair.first == name
+            wins, draws, losses, margin = pair.raw
+            if not mine:
+                wins, losses, margin = losses, wins, -margin
+            games = wins + draws + losses
+            if games:
+                opponent = pair.second if mine else pair.first
+                score = (wins + 0.5 * draws) / games
+                record = (int(games), int(wins), int(draws), int(losses))
+                found.append(Opponent(opponent, *record, round(score, 4), round(margin / games, 4)))
+        return sorted(found, key=lambda o: (-o.games, o.opponent))
+
+    def lineage(self, run_id: str, name: str) -> list[PlayerRecord]:
+        """Returns a player and whom it comes from, itself first. Raises: NotFoundError."""
+        line = [self._pages.player(run_id, name)]
+        seen = {name}
+        while (parent := line[-1].parent) is not None and parent not in seen:
+            seen.add(parent)
+            line.append(self._pages.player(run_id, parent))
+        return line
+
+    def matches(self, run_id: str, **conditions: Any) -> list[MatchRecord]:
+        """Returns a page of series; see `LeaguePages.matches`. Raises: NotFoundError."""
+        return self._pages.matches(run_id, **conditions)
+
+    def episodes(self, run_id: str, **conditions: Any) -> list[EpisodeRecord]:
+        """Returns a page of kept games; see `LeaguePages.episodes`. Raises: NotFoundError."""
+        return self._pages.episodes(run_id, **conditions)
+
+    def episode(self, run_id: str, episode_id: int) -> EpisodeRecord:
+        """Returns a game move by move. Raises: NotFoundError."""
+        return self._pages.episode(run_id, episode_id)
+
+    def runs_page(self, **conditions: Any) -> list[RunRecord]:
+        """Returns a page of runs; see `RunRepository.page`."""
+        return self._runs.page(**conditions)
+
+    def tournament_record(self, tournament_id: int) -> TournamentRecord:
+        """Raises: NotFoundError."""
+        return self._tournaments.get(tournament_id)
+
+    def tournaments_page(self, run_id: str, limit: int, before: int | None) -> list[TournamentRecord]:
+        """Returns tournaments, newest first. Raises: NotFoundError."""
+        self._runs.get(run_id)
+        return self._tournaments.newest(run_id, limit, before)
+
+    def games(self, family: str | None = None) -> list[str]:
+        """Returns the ids of games that need no parameters. Raises: NotFoundError: no such family."""
+        from league.games import listed
+
+        return listed(family)
+
+    def game(self, game_id: str) -> GameFacts:
+        """Returns what a game is like. Raises: GameError."""
+        from league.games import facts
+
+        return facts(game_id)
+
+    def _table(self, run_id: str) -> _Table:
+        key = ("standings", run_id)
+        table: _Table = self._kept.get(key, self.stamp(run_id), lambda: self._ranked(run_id))
+        return table
+
+    def _ranked(self, run_id: str) -> _Table:
+        pool = self._pages.pool(run_id)
+        rows = _standings(pool)
+        shown = [standing_as_json(row) for row in rows]
+        return _Table(rows, shown, {row.player: row for row in rows}, "score" in pool.ratings)
+
+    def _payoffs(self, run_id: str, limit: int) -> PayoffTable:
+        names = [row.player for row in self._table(run_id).rows[:limit]]
+        payoff = Snapshot(self.run(run_id), [], self._pages.pairs_among(run_id, names), {}).payoff()
         games = [[int(payoff.games(i, j)) for j in names] for i in names]
         rates = [
             [round(payoff.win_rate(i, j), 4) if n else -1.0 for j, n in zip(names, row, strict=True)]
@@ -201,25 +342,29 @@ class LeagueService:
 
 def standing_as_json(row: Standing) -> dict[str, Any]:
     """Returns a row with its numbers rounded as they are shown."""
-    data = asdict(row)
-    return {k: round(v, 3) if isinstance(v, float) else v for k, v in data.items()}
+    return {
+        name: round(value, 3) if isinstance(value := getattr(row, name), float) else value
+        for name in _COLUMNS
+    }
+
+
+_COLUMNS = tuple(Standing.__dataclass_fields__)
 
 
 def run_as_json(run: RunRecord) -> dict[str, Any]:
     """Returns a run as the API shows it: without its config and its lease."""
     data = asdict(run)
-    for hidden in ("config", "lease_owner", "lease_token", "next_series"):
+    for hidden in ("config", "config_revision", "lease_owner", "lease_token", "next_series"):
         del data[hidden]
     rate = run.moves / run.play_seconds if run.play_seconds > 0 else 0.0
     return {**data, "mean_moves_per_second": round(rate, 1)}
 
 
-def _standings(snapshot: Snapshot) -> list[Standing]:
-    ratings = snapshot.ratings
+def _standings(pool: Pool) -> list[Standing]:
+    ratings = pool.ratings
     trueskill, elo = ratings.get("trueskill", {}), ratings.get("elo", {})
     openskill, bradley_terry = ratings.get("openskill", {}), ratings.get("bradley_terry", {})
     nash, alpha_rank = ratings.get("nash", {}), ratings.get("alpha_rank", {})
-    payoff = snapshot.payoff()
     unrated = Rating(0.0)
 
     def conservative(system: dict[str, Rating], name: str) -> float:
@@ -234,9 +379,10 @@ def _standings(snapshot: Snapshot) -> list[Standing]:
             return conservative(trueskill, name)
         return scores[name].mu if name in scores and scores[name].games else -math.inf
 
-    ranked = sorted(snapshot.players, key=lambda p: (-merit(p.name), p.name))
+    ranked = sorted(pool.players, key=lambda p: (-merit(p.name), p.name))
     for rank, player in enumerate(ranked, start=1):
-        rating, record = trueskill.get(player.name, unrated), payoff.total(player.name)
+        rating = trueskill.get(player.name, unrated)
+        games = player.wins + player.draws + player.losses
         fitted = bradley_terry.get(player.name)
         score = scores.get(player.name)
         if score is not None and not score.games:
@@ -249,6 +395,8 @@ def _standings(snapshot: Snapshot) -> list[Standing]:
                 player=player.name,
                 role=player.role,
                 state=player.state,
+                label=player.label,
+                tags=player.tags,
                 trueskill_mu=rating.mu,
                 trueskill_sigma=rating.sigma,
                 conservative=conservative(trueskill, player.name),
@@ -260,12 +408,12 @@ def _standings(snapshot: Snapshot) -> list[Standing]:
                 alpha_rank=alpha_rank[player.name].mu if player.name in alpha_rank else None,
                 score=score.mu if score else None,
                 score_error=score.sigma if score else None,
-                games=int(record.games) if score is None else score.games,
+                games=int(games) if score is None else score.games,
                 rated_games=rating.games if score is None else score.games,
-                wins=int(record.wins),
-                draws=int(record.draws),
-                losses=int(record.losses),
-                win_rate=(record.wins + 0.5 * record.draws) / record.games if record.games else 0.5,
+                wins=int(player.wins),
+                draws=int(player.draws),
+                losses=int(player.losses),
+                win_rate=(player.wins + 0.5 * player.draws) / games if games else 0.5,
                 steps=player.steps,
                 parent=player.parent,
                 generation=player.generation,

@@ -250,3 +250,12 @@ def _results(
     )
     games = sum(int(payoff.games(*pair)) for pair in met)
     return TournamentResults(tuple(scores), ranking, anchor, games, complete)
+
+
+def parse_rules(data: dict[str, Any]) -> TournamentRules:
+    """Returns rules from their JSON, as `asdict` gives them. Raises: MatchmakingError: out of bounds."""
+    fields = dict(data)
+    stop = StopRule(**fields.pop("stop", {}))
+    for name in ("players", "opponents"):
+        fields[name] = tuple(fields.get(name, ()))
+    return TournamentRules(**fields, stop=stop)

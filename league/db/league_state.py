@@ -25,7 +25,16 @@ from league.db.models import (
 )
 from league.db.runs import fence, find_run, run_record
 from league.db.session import Database
-from league.records import Changes, CommandRecord, EventRecord, PairRow, PlayerRecord, SeriesRow, Snapshot
+from league.records import (
+    Changes,
+    CommandRecord,
+    EventRecord,
+    PairRow,
+    PlayerRecord,
+    RunRecord,
+    SeriesRow,
+    Snapshot,
+)
 from matchmaking.ratings.base import Rating
 
 Seats = tuple[tuple[int, int, int], tuple[int, int, int]]
@@ -49,7 +58,9 @@ class LeagueRepository:
             ratings: dict[str, dict[str, Rating]] = {}
             for row in session.scalars(select(RatingRow).where(RatingRow.run_id == self._run_id)):
                 ratings.setdefault(row.system, {})[row.player] = Rating(row.mu, row.sigma, row.games)
-            return Snapshot(run, read_players(session, self._run_id), [_pair(p) for p in pairs], ratings)
+            return Snapshot(
+                run, read_players(session, self._run_id), [pair_record(p) for p in pairs], ratings
+            )
 
     def save(self, changes: Changes, token: int) -> None:
         """Writes changes, all or none. Absolute values: writing the same changes twice is writing them once.
@@ -131,6 +142,9 @@ class LeagueRepository:
         with self._database.read() as session:
             return find_run(session, self._run_id).config
 
+    def close(self) -> None:
+        self._database.close()
+
     def add_event(self, event: EventRecord) -> None:
         """Appends one event; anybody may."""
         with self._database.write() as session:
@@ -183,6 +197,11 @@ class LeagueRepository:
         session.execute(statement.on_conflict_do_update(index_elements=list(keys), set_=values), rows)
 
 
+def read_run(session: Session, run_id: str) -> RunRecord:
+    """Returns a run. Raises: NotFoundError."""
+    return run_record(find_run(session, run_id))
+
+
 def read_players(session: Session, run_id: str) -> list[PlayerRecord]:
     """Returns a run's players in the order they joined."""
     rows = session.scalars(select(PlayerRow).where(PlayerRow.run_id == run_id).order_by(PlayerRow.id))
@@ -222,7 +241,8 @@ def _flat(ratings: dict[str, dict[str, Rating]]) -> Iterable[tuple[str, str, Rat
 _COUNTS = ("wins", "draws", "losses")
 
 
-def _pair(row: PayoffRow) -> PairRow:
+def pair_record(row: PayoffRow) -> PairRow:
+    """Returns a stored pair."""
     return PairRow(
         row.first,
         row.second,

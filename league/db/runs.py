@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from sqlalchemy import or_, select, update
+from sqlalchemy import String, cast, func, literal, or_, select, tuple_, update
 from sqlalchemy.orm import Session
 
-from league.db.models import RunRow
+from league.db.models import PlayerRow, RunRow, UploadRow
 from league.db.session import Database
 from league.errors import LeaseLostError, NotFoundError
 from league.records import DesiredState, RunRecord, RunState
@@ -59,6 +60,123 @@ class RunRepository:
         with self._database.read() as session:
             rows = session.scalars(select(RunRow).order_by(RunRow.created_at.desc()).limit(limit))
             return [run_record(row) for row in rows]
+
+    def page(
+        self,
+        *,
+        limit: int,
+        after: tuple[Any, str] | None = None,
+        sort: str = "created_at",
+        descending: bool = True,
+        state: str | None = None,
+        game: str | None = None,
+        tag: str | None = None,
+        text: str | None = None,
+    ) -> list[RunRecord]:
+        """Returns runs that fit every condition given.
+
+        Args:
+          after: sort value and id of the last run of the page before.
+          sort: created_at, updated_at, name, moves or games. text: a part of the name.
+        """
+        r = RunRow
+        column = getattr(r, sort)
+        query = select(r)
+        if after is not None:
+            place, last = tuple_(column, r.id), tuple_(literal(after[0], column.type), literal(after[1]))
+            query = query.where(place < last if descending else place > last)
+        if state is not None:
+            query = query.where(r.state == state)
+        if game is not None:
+            query = query.where(r.game == game)
+        if tag is not None:
+            query = query.where(cast(r.tags, String).contains(json.dumps(tag), autoescape=True))
+        if text is not None:
+            query = query.where(func.lower(r.name).contains(text.lower(), autoescape=True))
+        order = (column.desc(), r.id.desc()) if descending else (column, r.id)
+        with self._database.read() as session:
+            return [run_record(row) for row in session.scalars(query.order_by(*order).limit(limit))]
+
+    def edit(
+        self,
+        run_id: str,
+        change: Callable[[RunRecord], dict[str, Any]],
+    ) -> RunRecord:
+        """Changes name, tags or config of a run, looked at and written in one transaction.
+
+        Args:
+          change: returns the new values by field; what it raises leaves everything as it was.
+
+        Raises:
+          NotFoundError.
+        """
+        with self._database.write() as session:
+            row = find_run(session, run_id, lock=True)
+            values = change(run_record(row))
+            if "name" in values:
+                row.name = values["name"]
+            if "tags" in values:
+                row.tags = list(values["tags"])
+            if "config" in values and values["config"] != row.config:
+                row.config = values["config"]
+                row.config_revision += 1
+            row.updated_at = self._database.now(session)
+            return run_record(row)
+
+    def delete(self, run_id: str, check: Callable[[RunRecord, bool], None]) -> set[str]:
+        """Removes a run with everything that is kept of it.
+
+        Args:
+          check: told the run and whether somebody owns it just now; what it raises stops the deletion.
+
+        Returns:
+          The checkpoints that nothing points at any more.
+        """
+        with self._database.write() as session:
+            row = find_run(session, run_id, lock=True)
+            live = row.lease_expires_at is not None and row.lease_expires_at > self._database.now(session)
+            check(run_record(row), live)
+            p = PlayerRow
+            columns = (p.checkpoint, p.initial_checkpoint, p.learner_state)
+            here = {s for c in columns for s in session.scalars(select(c).where(p.run_id == run_id)) if s}
+            session.delete(row)
+            session.flush()
+            kept = set(session.scalars(select(UploadRow.sha).where(UploadRow.sha.in_(here))))
+            for column in columns:
+                kept |= set(session.scalars(select(column).where(column.in_(here))))
+            return here - kept
+
+    def hold(self, run_id: str, owner: str, seconds: float) -> int | None:
+        """Takes a run that nobody owns for a moment, its state as it is; returns the token, None if taken."""
+        with self._database.write() as session:
+            row = find_run(session, run_id, lock=True)
+            now = self._database.now(session)
+            if row.lease_expires_at is not None and row.lease_expires_at > now:
+                return None
+            row.lease_owner, row.lease_expires_at = owner, now + seconds
+            row.lease_token += 1
+            return row.lease_token
+
+    def let_go(self, run_id: str, token: int) -> None:
+        """Gives back what `hold` has taken. Raises: LeaseLostError."""
+        with self._database.write() as session:
+            row = fence(session, run_id, token)
+            row.lease_owner, row.lease_expires_at = None, None
+
+    def add_upload(self, sha: str, kind: str, size: int, actor: str) -> None:
+        """Notes weights that somebody has brought; the same bytes again are no news."""
+        with self._database.write() as session:
+            if session.get(UploadRow, sha) is None:
+                now = self._database.now(session)
+                session.add(UploadRow(sha=sha, at=now, actor=actor, kind=kind, size=size))
+
+    def upload_kind(self, sha: str) -> str:
+        """Returns safetensors, onnx or torchscript. Raises: NotFoundError: nobody has uploaded it."""
+        with self._database.read() as session:
+            row = session.get(UploadRow, sha)
+            if row is None:
+                raise NotFoundError(f"no upload {sha!r}; POST its bytes to /checkpoints first")
+            return row.kind
 
     def claimable(self) -> list[RunRecord]:
         """Returns the runs that shall run and that no live supervisor owns, oldest first."""
@@ -116,10 +234,26 @@ class RunRepository:
             row.finished_at = now if state in ("finished", "failed") else None
 
     def desire(self, run_id: str, desired: DesiredState) -> RunRecord:
-        """Writes down what the run shall do. Raises: NotFoundError."""
+        """Writes down what the run shall do.
+
+        One that was stopped by hand goes on when it is wanted again; one that nobody runs stops at once.
+
+        Raises:
+          NotFoundError.
+        """
         with self._database.write() as session:
-            row = find_run(session, run_id)
-            row.desired_state, row.updated_at = desired, self._database.now(session)
+            row = find_run(session, run_id, lock=True)
+            now = self._database.now(session)
+            owned = row.lease_expires_at is not None and row.lease_expires_at > now
+            row.desired_state, row.updated_at = desired, now
+            if desired == "running" and row.state == "finished" and row.stop_reason == "stopped":
+                row.state, row.stop_reason, row.finished_at = "paused", None, None
+            elif desired == "running" and row.state == "failed":
+                row.state, row.finished_at = "paused", None
+            elif desired != "running" and not owned and row.state in ("pending", "running", "paused"):
+                row.state = "paused" if desired == "paused" else "finished"
+                row.stop_reason = desired
+                row.finished_at = now if desired == "stopped" else None
             return run_record(row)
 
     def lease_left(self, run_id: str) -> float:
@@ -129,9 +263,9 @@ class RunRepository:
             return max(0.0, (row.lease_expires_at or 0.0) - self._database.now(session))
 
 
-def find_run(session: Session, run_id: str) -> RunRow:
+def find_run(session: Session, run_id: str, *, lock: bool = False) -> RunRow:
     """Returns a run's row. Raises: NotFoundError."""
-    row = session.get(RunRow, run_id)
+    row = session.get(RunRow, run_id, with_for_update=lock or None)
     if row is None:
         raise NotFoundError(f"no run {run_id!r}; `league runs` lists them")
     return row

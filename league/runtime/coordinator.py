@@ -14,7 +14,7 @@ from league.db.league_state import LeagueRepository
 from league.db.session import Database
 from league.errors import ConfigError
 from league.manager import LeagueManager
-from league.orders import Order
+from league.orders import Carried, Order
 from league.runtime.learning import home_of
 from league.runtime.messages import (
     FrozenPlayer,
@@ -110,14 +110,7 @@ class Coordinator:
     def exchange_learner(self, report: LearnerReport) -> LearnerOrders:
         """Takes the learners' states in and answers with what to do next. Written before it is answered."""
         self._obey()
-        for done in report.done:
-            if isinstance(done, TakenSnapshot):
-                self._manager.snapshot_taken(done.order, done.checkpoint, done.steps, done.state)
-            elif isinstance(done, TakenOver):
-                self._manager.taken_over(done.order, done.steps, done.state)
-            else:
-                self._manager.steering.carried(done)
-                self._tell(self._manager.config)
+        self._take_in(report.done)
         orders = self._manager.learners_progressed(report.progress)
         for player, reason in report.rolled_back.items():
             self._manager.note("rolled_back", player, reason=reason)
@@ -130,6 +123,30 @@ class Coordinator:
             orders += here
         config = self._config if report.revision != self._revision else None
         return LearnerOrders([] if stop else orders, self.progress(), stop, config, self._revision)
+
+    def carry_out_commands(self, report: LearnerReport) -> LearnerOrders:
+        """The same for a league that nobody plays: only what people want of it is done."""
+        self._take_in(report.done)
+        self._next_look = self._clock()
+        self._obey()
+        self._write(force=True)
+        orders, self._orders = self._orders, []
+        return LearnerOrders(orders, self.progress(), stop=True, config=self._config)
+
+    def close(self) -> None:
+        """Ends the connection to the database."""
+        self._repository.close()
+
+    def _take_in(self, carried: Sequence[TakenSnapshot | TakenOver | Carried]) -> None:
+        """What came of orders to learners."""
+        for done in carried:
+            if isinstance(done, TakenSnapshot):
+                self._manager.snapshot_taken(done.order, done.checkpoint, done.steps, done.state)
+            elif isinstance(done, TakenOver):
+                self._manager.taken_over(done.order, done.steps, done.state)
+            else:
+                self._manager.steering.carried(done)
+                self._tell(self._manager.config)
 
     def dismiss(self, worker: str) -> None:
         """From now on this worker is told to stop."""

@@ -137,6 +137,11 @@ class LearnerPool:
         self._metrics, self._done, self._rolled_back = {}, [], {}
         return report
 
+    def take_done(self) -> LearnerReport:
+        """Returns what has been carried out, and nothing else: no state is stored anew."""
+        done, self._done = self._done, []
+        return LearnerReport([], done, {}, {}, self._worker)
+
     def forget_old_states(self) -> None:
         """Deletes states that the store's record has moved on from; call when a report has been answered."""
         for states in self._states.values():

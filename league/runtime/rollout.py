@@ -18,6 +18,7 @@ from agents.networks import build
 from agents.policy import NetworkPolicy, Policy
 from agents.processor import resolve_precision
 from agents.recorder import Recorder
+from agents.remote import RemotePolicy
 from league.checkpoints import CheckpointStore
 from league.config import RunConfig
 from league.players import load_policy
@@ -72,6 +73,7 @@ class RolloutPlayer:
         self._bot_seed = seed + 2 + worker
         self._versions: dict[str, tuple[int, int]] = {}
         self._loaded: dict[str, FrozenPlayer] = {}
+        self._remote: dict[str, RemotePolicy] = {}
         self._reported_moves = 0
         self._reported_episodes = (0, 0)
         self._last_report = time.monotonic()
@@ -174,12 +176,16 @@ class RolloutPlayer:
             if self._config.evaluation.share > 0
             else 0,
             waiting=min(1.0, self._waited / seconds),
-            errors=tuple(error for game in self._games for error in game.take_errors())[:ERRORS_REPORTED],
+            errors=self._take_errors()[:ERRORS_REPORTED],
             episodes=tuple(self._recorder.take()),
             revision=self._revision,
         )
         self._last_report, self._waited = now, 0.0
         return report
+
+    def _take_errors(self) -> tuple[str, ...]:
+        games = [error for game in self._games for error in game.take_errors()]
+        return (*games, *(error for policy in self._remote.values() for error in policy.take_errors()))
 
     @property
     def evaluation_share(self) -> float:
@@ -198,6 +204,8 @@ class RolloutPlayer:
     def _put_frozen(self, name: str, player: FrozenPlayer) -> None:
         policy = self._load(player)
         self._loaded[name] = player
+        if isinstance(policy, RemotePolicy):
+            self._remote[name] = policy
         for collector in (self._training, self._evaluation):
             collector.put_policy(name, policy)
 

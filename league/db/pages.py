@@ -1,0 +1,238 @@
+"""Pages of what a run has: bounded by key, never by offset, nothing counted a request."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Row, and_, or_, select
+from sqlalchemy.orm import Session
+
+from league.db.league_state import pair_record, player_record, read_run, series_row
+from league.db.models import EpisodeRow, PayoffRow, PlayerRow, RatingRow, SeriesTable
+from league.db.runs import find_run
+from league.db.session import Database
+from league.errors import NotFoundError
+from league.records import EpisodeRecord, MatchRecord, PairRow, PlayerRecord, RunRecord
+from matchmaking.ratings.base import Rating
+
+
+@dataclass(frozen=True)
+class Pool:
+    """A run's players and their ratings as of one moment, without who scored what against whom."""
+
+    run: RunRecord
+    players: list[PlayerRecord]
+    ratings: dict[str, dict[str, Rating]]
+
+
+class LeaguePages:
+    """Read-only questions that a list or a table asks."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def pool(self, run_id: str) -> Pool:
+        """Raises: NotFoundError."""
+        with self._database.read() as session:
+            run = read_run(session, run_id)
+            columns = [c for c in PlayerRow.__table__.columns if c.name not in ("id", "run_id", "created_at")]
+            rows = session.execute(
+                select(*columns).where(PlayerRow.run_id == run_id).order_by(PlayerRow.id)
+            ).all()
+            players = [_plain_player(row) for row in rows]
+            r = RatingRow
+            ratings: dict[str, dict[str, Rating]] = {}
+            for system, player, mu, sigma, games in session.execute(
+                select(r.system, r.player, r.mu, r.sigma, r.games).where(r.run_id == run_id)
+            ):
+                ratings.setdefault(system, {})[player] = Rating(mu, sigma, games)
+            return Pool(run, players, ratings)
+
+    def stamp(self, run_id: str) -> tuple[float, int]:
+        """Returns what changes whenever anything of a run does. Raises: NotFoundError."""
+        with self._database.read() as session:
+            run = find_run(session, run_id)
+            return run.updated_at, run.config_revision
+
+    def player(self, run_id: str, name: str) -> PlayerRecord:
+        """Raises: NotFoundError: no such run or player."""
+        with self._database.read() as session:
+            find_run(session, run_id)
+            return player_record(_find_player(session, run_id, name))
+
+    def game(self, run_id: str) -> str:
+        """Returns the id of a run's game. Raises: NotFoundError."""
+        with self._database.read() as session:
+            return find_run(session, run_id).game
+
+    def has_player(self, run_id: str, name: str) -> bool:
+        """Whether a run knows somebody of this name."""
+        p = PlayerRow
+        with self._database.read() as session:
+            return session.scalar(select(p.id).where(p.run_id == run_id, p.name == name)) is not None
+
+    def players(
+        self,
+        run_id: str,
+        *,
+        limit: int,
+        after: str | None = None,
+        role: str | None = None,
+        state: str | None = None,
+        parent: str | None = None,
+        text: str | None = None,
+    ) -> list[PlayerRecord]:
+        """Returns players in the order they joined, after one by name. Raises: NotFoundError."""
+        p = PlayerRow
+        with self._database.read() as session:
+            find_run(session, run_id)
+            query = select(p).where(p.run_id == run_id)
+            if after is not None:
+                query = query.where(p.id > _find_player(session, run_id, after).id)
+            for column, value in ((p.role, role), (p.state, state), (p.parent, parent)):
+                if value is not None:
+                    query = query.where(column == value)
+            if text is not None:
+                query = query.where(
+                    or_(p.name.contains(text, autoescape=True), p.label.contains(text, autoescape=True))
+                )
+            return [player_record(row) for row in session.scalars(query.order_by(p.id).limit(limit))]
+
+    def pairs_of(self, run_id: str, player: str) -> list[PairRow]:
+        """Returns a player's payoffs, seen from `first` of each. Raises: NotFoundError."""
+        p = PayoffRow
+        with self._database.read() as session:
+            find_run(session, run_id)
+            _find_player(session, run_id, player)
+            rows = session.scalars(
+                select(p).where(p.run_id == run_id, or_(p.first == player, p.second == player))
+            )
+            return [pair_record(row) for row in rows]
+
+    def pairs_among(self, run_id: str, players: list[str]) -> list[PairRow]:
+        """Returns the payoffs between these players."""
+        p = PayoffRow
+        with self._database.read() as session:
+            query = select(p).where(p.run_id == run_id, p.first.in_(players), p.second.in_(players))
+            return [pair_record(row) for row in session.scalars(query)]
+
+    def matches(
+        self,
+        run_id: str,
+        *,
+        limit: int,
+        before: tuple[int, int] | None = None,
+        player: str | None = None,
+        opponent: str | None = None,
+        purpose: str | None = None,
+        outcome: str | None = None,
+        since: float | None = None,
+        until: float | None = None,
+    ) -> list[MatchRecord]:
+        """Returns series, newest first.
+
+        Args:
+          before: number and pair of the last of the page before.
+          outcome: won, drawn or lost, from the player's side; needs `player`.
+          since, until: seconds since 1970.
+
+        Raises:
+          NotFoundError: no such run.
+        """
+        t = SeriesTable
+        with self._database.read() as session:
+            find_run(session, run_id)
+            here: list[ColumnElement[bool]] = [t.run_id == run_id]
+            if before is not None:
+                number, pair = before
+                here.append(or_(t.number < number, and_(t.number == number, t.pair > pair)))
+            if until is not None:
+                here.append(t.number < _number_at(session, run_id, until))
+            if since is not None:
+                here.append(t.number >= _number_at(session, run_id, since))
+            if purpose is not None:
+                here.append(t.purpose == purpose)
+            won, lost = t.wins_seat_0 + t.wins_seat_1, t.losses_seat_0 + t.losses_seat_1
+            sides: list[list[ColumnElement[bool]]] = [[]]
+            if player is not None:
+                first, second = [t.first == player], [t.second == player]
+                if opponent is not None:
+                    first.append(t.second == opponent)
+                    second.append(t.first == opponent)
+                if outcome is not None:
+                    first.append({"won": won > lost, "lost": won < lost, "drawn": won == lost}[outcome])
+                    second.append({"won": won < lost, "lost": won > lost, "drawn": won == lost}[outcome])
+                second.append(t.first != t.second)
+                sides = [first, second]
+            # One index each, and the newest of both: an OR would sort everything a player has played.
+            rows = [
+                row
+                for conditions in sides
+                for row in session.scalars(
+                    select(t).where(*here, *conditions).order_by(t.number.desc(), t.pair).limit(limit)
+                )
+            ]
+            rows.sort(key=lambda row: (-row.number, row.pair))
+            return [MatchRecord(series_row(row), row.at) for row in rows[:limit]]
+
+    def episodes(
+        self, run_id: str, *, limit: int, before: int | None = None, player: str | None = None
+    ) -> list[EpisodeRecord]:
+        """Returns kept games without their moves, newest first. Raises: NotFoundError."""
+        e = EpisodeRow
+        columns = (e.id, e.run_id, e.at, e.series, e.players, e.returns, e.length)
+        with self._database.read() as session:
+            find_run(session, run_id)
+            query = select(*columns).where(e.run_id == run_id).order_by(e.id.desc())
+            if before is not None:
+                query = query.where(e.id < before)
+            rows = session.execute(
+                query if player is not None else query.limit(limit)
+            )  # 500 are kept at most
+            found = [_heading(row) for row in rows if player is None or player in row.players]
+            return found[:limit]
+
+    def episode(self, run_id: str, episode_id: int) -> EpisodeRecord:
+        """Raises: NotFoundError."""
+        with self._database.read() as session:
+            find_run(session, run_id)
+            row = session.get(EpisodeRow, episode_id)
+            if row is None or row.run_id != run_id:
+                raise NotFoundError(f"no episode {episode_id} in run {run_id}; old ones make room for new")
+            return EpisodeRecord(
+                row.id, run_id, row.at, row.series, row.players, row.returns, row.length, row.moves
+            )
+
+
+def _find_player(session: Session, run_id: str, name: str) -> PlayerRow:
+    p = PlayerRow
+    row = session.scalars(select(p).where(p.run_id == run_id, p.name == name)).first()
+    if row is None:
+        raise NotFoundError(f"no player {name!r} in run {run_id}")
+    return row
+
+
+def _number_at(session: Session, run_id: str, at: float) -> int:
+    """Returns the first series' number at or after a moment: numbers grow with time, so halving finds it."""
+    t = SeriesTable
+    low, high = 0, find_run(session, run_id).next_series
+    while low < high:
+        middle = (low + high) // 2
+        found = session.execute(
+            select(t.number, t.at).where(t.run_id == run_id, t.number >= middle).order_by(t.number).limit(1)
+        ).first()
+        if found is None or found.at >= at:
+            high = middle
+        else:
+            low = found.number + 1
+    return low
+
+
+def _heading(row: Row[Any]) -> EpisodeRecord:
+    return EpisodeRecord(**dict(row._mapping), moves=None)
+
+
+def _plain_player(row: Row[Any]) -> PlayerRecord:
+    fields = dict(row._mapping)
+    return PlayerRecord(**{**fields, "tags": tuple(fields["tags"])})

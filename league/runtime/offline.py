@@ -1,0 +1,49 @@
+"""Commands to a league that nobody is running: carried out by the parts that would run it, without play."""
+
+from __future__ import annotations
+
+from league.config import RunConfig
+from league.db.league_state import LeagueRepository
+from league.db.session import Database
+from league.runtime.coordinator import Coordinator
+from league.runtime.learning import LearnerPool
+from league.runtime.messages import LearnerReport
+
+ROUNDS = 50
+
+
+def carry_out(database_url: str, checkpoint_url: str, run_id: str, token: int) -> None:
+    """Carries out every command that waits.
+
+    Args:
+      token: the lease's; the caller holds the run.
+
+    Raises:
+      LeaseLostError, CheckpointError, ConfigError.
+    """
+    database = Database(database_url)
+    try:
+        snapshot = LeagueRepository(database, run_id).load()
+        config = RunConfig.from_data(snapshot.run.config, f"run {run_id}")
+        coordinator = Coordinator(config, database_url, run_id, token)
+        learning: LearnerPool | None = None
+        if not snapshot.players:  # it has not begun: found it, so that there is somebody to speak of
+            learning = LearnerPool(config, checkpoint_url)
+            coordinator.found(*learning.found())
+        for _ in range(ROUNDS):
+            orders = coordinator.carry_out_commands(LearnerReport([], [], {}, {}))
+            if not orders.orders:
+                break
+            if learning is None:
+                learning = LearnerPool(config, checkpoint_url)
+                learning.resume(snapshot.players)
+            if orders.config is not None:
+                learning.reconfigure(orders.config)
+            learning.obey(orders.orders)
+            coordinator.carry_out_commands(learning.take_done())
+        coordinator.flush()
+        if learning is not None:
+            learning.forget_old_states()
+        coordinator.close()
+    finally:
+        database.close()
