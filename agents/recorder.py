@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from agents.episode import Episode
 from agents.policy import NetworkPolicy, Policy, probabilities
 from envs.vector_game import Step, Turns
 
@@ -17,22 +17,6 @@ from envs.vector_game import Step, Turns
 MOST_NUMBERS = 512
 MOST_MOVES = 2000
 ROUNDED_TO = 4
-
-
-@dataclass(frozen=True)
-class Episode:
-    """A game from reset to end.
-
-    Attributes:
-      series: it belongs to. players: by seat. returns: what each seat got.
-      moves: each with seat, player, action, legal actions, where a network chose its probabilities and value,
-        and the observation where it is small.
-    """
-
-    series: int
-    players: tuple[str, ...]
-    returns: tuple[float, ...]
-    moves: list[dict[str, Any]] = field(compare=False)
 
 
 class Recorder:

@@ -76,11 +76,18 @@ class Stores:
         """Returns the reading service over an opened database. Raises: DatabaseError."""
         return LeagueService(self.open_database(upgrade=False))
 
-    def services(self, settings: Settings | None = None) -> Services:
-        """Returns every service. Raises: DatabaseError, ConfigError."""
+    def services(self, settings: Settings | None = None, *, trusted: bool = False) -> Services:
+        """Returns every service.
+
+        Args:
+          trusted: whoever asks holds the database itself and needs no token.
+
+        Raises:
+          DatabaseError, ConfigError.
+        """
         settings = settings or Settings.load()
         database = self.open_database(upgrade=False)
-        access = AccessService(database, loopback=settings.loopback)
+        access = AccessService(database, loopback=settings.loopback, trusted=trusted)
         return Services(
             settings,
             LeagueService(database),

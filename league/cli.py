@@ -5,13 +5,16 @@ Exit codes: 0 done, 1 a run failed, 2 wrong input or a store or port that cannot
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import signal
+import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -25,29 +28,38 @@ from rich.text import Text
 
 from league import printing
 from league.bootstrap import Stores
+from league.control_cli import matches_app, players_app, runs_app, tokens_app
 from league.errors import USER_ERRORS, LeagueError, RuntimeFailedError
 from league.games_cli import games_app
 from league.printing import err, out
-from league.services import LeagueService, run_as_json, standing_as_json
+from league.services import LeagueService
+from league.settings import Settings
 
 if TYPE_CHECKING:
     from league.runtime.messages import RunStatus
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     help="Self-play leagues: run, watch, steer.",
 )
 db_app = typer.Typer(no_args_is_help=True, help="The database's schema.")
 app.add_typer(db_app, name="db")
 app.add_typer(games_app, name="games")
+app.add_typer(runs_app, name="runs")
+app.add_typer(players_app, name="players")
+app.add_typer(matches_app, name="matches")
+app.add_typer(tokens_app, name="token")
 
 Home = Annotated[
     str | None, typer.Option("--home", help="Data folder (default: $LEAGUE_HOME or ./league-data).")
 ]
+Server = Annotated[
+    str | None,
+    typer.Option("--server", help="URL of a control plane, instead of the data here ($LEAGUE_SERVER)."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Host = Annotated[str, typer.Option(help="Address to listen on; loopback only.")]
+Host = Annotated[str, typer.Option(help="Address to listen on.")]
 Port = Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")]
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, the beginning of one, or latest.")]
 
@@ -75,10 +87,16 @@ def run(
     from league.config import RunConfig  # 2 s that the other commands need not pay
 
     parsed = RunConfig.from_yaml(config) if config is not None else None
+    from league.jobs import TournamentPlayer
     from league.runtime.supervisor import Supervisor
-    from league.web_server import BackgroundServer, bind
+    from league.web_server import BackgroundServer, bind, is_loopback
 
     stores = Stores.from_environment(home)
+    if not no_web and not is_loopback(host):
+        raise LeagueError(
+            f"refusing to listen on {host}: `league run` serves this machine; for others there is "
+            "`league serve --host`, with access tokens, and `league supervise`"
+        )
     service = LeagueService(stores.open_database(upgrade=True))
     listener = None if no_web else bind(host, port)
     stores.export()
@@ -89,7 +107,14 @@ def run(
         )
     service.want(record.id, "running")
     supervisor = Supervisor(stores.database_url, stores.checkpoint_url)
-    with _stop_on_signals() as stop, BackgroundServer(listener) if listener else nullcontext():
+    settings = Settings.load()
+    tournaments = TournamentPlayer(stores.database_url, stores.checkpoint_url)
+    with contextlib.ExitStack() as parts:
+        stop = parts.enter_context(_stop_on_signals())
+        if listener is not None:
+            parts.enter_context(BackgroundServer(listener))
+            if settings.play_tournaments:
+                parts.enter_context(tournaments)
         out.print(f"Run [bold]{record.id}[/] · {record.game} · data in {stores.database_url}")
         if listener is not None:
             out.print(f"Standings: [link]http://{host}:{port}/runs/{record.id}[/link]")
@@ -105,27 +130,75 @@ def run(
             except RuntimeFailedError as error:
                 err.print(f"[red]error:[/] {error}")
                 raise typer.Exit(1) from error
-    printing.print_standings(service, final)
+    printing.print_standings(final, service.standings(final.id))
     if final.state == "paused":
         out.print(f"Interrupted. Go on with: [bold]league run --resume {final.id}[/]")
         raise typer.Exit(130)
 
 
 @app.command()
-def serve(home: Home = None, host: Host = "127.0.0.1", port: Port = 8000) -> None:
-    """Serves the API and the pages. It never runs a league: that is what `supervise` is for."""
-    from league.web_server import bind, server
+def serve(
+    home: Home = None,
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
+    tls_cert: Annotated[Path | None, typer.Option(help="Certificate (PEM), for HTTPS.")] = None,
+    tls_key: Annotated[Path | None, typer.Option(help="Its private key (PEM).")] = None,
+    with_supervisor: Annotated[
+        bool, typer.Option("--supervise", help="Also run the leagues, in a process of its own.")
+    ] = False,
+) -> None:
+    """Serves the API and the pages. It never runs a league: that is what `supervise` is for.
 
+    On loopback it is open to everybody on this machine until the first token is made. Elsewhere it asks for
+    tokens, and does not start before there is one: `league token create`.
+    """
+    from league.access import AccessService
+    from league.jobs import TournamentPlayer
+    from league.web_server import bind, is_loopback, server
+
+    settings = Settings.load()
     stores = Stores.from_environment(home)
-    stores.open_database(upgrade=False).close()
+    database = stores.open_database(upgrade=True)
     stores.export()
+    os.environ["LEAGUE_LOOPBACK"] = str(is_loopback(host)).lower()
+    access = AccessService(database, loopback=is_loopback(host))
+    if not is_loopback(host):
+        access.require_tokens_to_listen_elsewhere()
+    cert, key = tls_cert or settings.tls_cert, tls_key or settings.tls_key
+    serving = server(cert, key)
     listener = bind(host, port)
-    out.print(f"Serving http://{host}:{port} · data in {stores.database_url}")
-    server().run(sockets=[listener])
+    scheme = "https" if cert else "http"
+    out.print(f"Serving {scheme}://{host}:{port} · data in {database.shown_url}")
+    if not is_loopback(host) and not cert:
+        err.print("[yellow]warning:[/] tokens travel unencrypted; use --tls-cert, or a proxy that encrypts")
+    out.print("Open to everybody on this machine" if access.is_open() else "Access by token")
+    database.close()
+    with contextlib.ExitStack() as parts:
+        if settings.play_tournaments:
+            parts.enter_context(TournamentPlayer(stores.database_url, stores.checkpoint_url))
+        if with_supervisor:
+            parts.enter_context(_supervisor_process())
+        serving.run(sockets=[listener])
+
+
+@contextmanager
+def _supervisor_process() -> Iterator[None]:
+    """`league supervise` beside this process; told to stop when it ends, and given time to save."""
+    process = subprocess.Popen([sys.executable, "-m", "league.cli", "supervise", "--with-parent"])
+    try:
+        yield
+    finally:
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=25)
+        process.kill()
 
 
 @app.command()
-def supervise(home: Home = None) -> None:
+def supervise(
+    home: Home = None,
+    with_parent: Annotated[bool, typer.Option("--with-parent", hidden=True)] = False,
+) -> None:
     """Claims runs that shall run, one after another, and keeps them going."""
     from league.runtime.supervisor import Supervisor
 
@@ -133,34 +206,33 @@ def supervise(home: Home = None) -> None:
     stores.open_database(upgrade=False).close()
     supervisor = Supervisor(stores.database_url, stores.checkpoint_url)
     with _stop_on_signals() as stop:
+        if with_parent:
+            _stop_with_parent(stop)
         out.print(f"Supervising {stores.database_url}")
         supervisor.serve(stop, lambda _: None)
 
 
 @app.command()
-def runs(home: Home = None, as_json: Json = False) -> None:
-    """Lists the runs, newest first."""
-    records = Stores.from_environment(home).service().runs()
-    if as_json:
-        print(json.dumps([run_as_json(r) for r in records]))
-        return
-    table = Table("run", "name", "game", "state", "moves", "games", "minutes", box=None)
-    for r in records:
-        table.add_row(
-            r.id, r.name, r.game, r.state, f"{r.moves:,}", f"{r.games:,}", f"{r.play_seconds / 60:.1f}"
-        )
-    out.print(table)
-
-
-@app.command()
-def standings(run: RunName, home: Home = None, as_json: Json = False) -> None:
+def standings(run: RunName, home: Home = None, server: Server = None, as_json: Json = False) -> None:
     """Prints a run's standings."""
+    url = server or (Settings.load().server if home is None else None)
+    if url is not None:
+        from league.connection import connect
+        from league.control_cli import find_run
+
+        with connect(home, url) as client:
+            shown = client.standings(find_run(client, run).id, limit=5000)
+        if as_json:
+            print(json.dumps([row.model_dump() for row in shown.standings]))
+        else:
+            printing.print_standings(shown.run, shown.standings)
+        return
     service = Stores.from_environment(home).service()
     record = service.resolve(run)
     if as_json:
-        print(json.dumps([standing_as_json(row) for row in service.standings(record.id)]))
+        print(json.dumps(service.standings_json(record.id)))
     else:
-        printing.print_standings(service, record)
+        printing.print_standings(record, service.standings(record.id))
 
 
 @app.command()
@@ -217,9 +289,16 @@ def match(
     greedy: Annotated[bool, typer.Option("--greedy", help="Networks play their best action always.")] = False,
     seed: Annotated[int, typer.Option(min=0)] = 0,
     home: Home = None,
+    server: Server = None,
     as_json: Json = False,
 ) -> None:
-    """Plays a run's players against each other; results are kept apart from the run's own."""
+    """Plays a run's players against each other, here or on a server; results are kept apart from the run's."""
+    url = server or (Settings.load().server if home is None else None)
+    if url is not None:
+        rules = {"form": form.value, "greedy": greedy, "seed": seed, "precision": precision}
+        rules |= {"confidence": confidence, "decide": decide, "max_games": max_games}
+        _match_on(url, run, players or [], against or [], top, rounds, rules, as_json)
+        return
     stores = Stores.from_environment(home)
     service = stores.service()
     record = service.resolve(run)
@@ -252,6 +331,38 @@ def match(
         printing.print_tournament(results)
     if not results.complete:
         raise typer.Exit(130)
+
+
+def _match_on(
+    url: str,
+    run: str,
+    players: list[str],
+    against: list[str],
+    top: int,
+    rounds: int | None,
+    rules: dict[str, Any],
+    as_json: bool,
+) -> None:
+    """Has a server play a tournament, and waits for it."""
+    from league.connection import connect
+    from league.control_cli import find_run
+    from league.tournaments import results_of
+
+    with connect(None, url) as client:
+        found = find_run(client, run)
+        chosen = players or [row.player for row in client.standings(found.id, limit=top).standings]
+        if rules["form"] == "gauntlet":
+            rules["opponents"] = against or list(client.run(found.id).config.get("anchors", ("random",)))
+        rules["rounds"] = rounds or min(len(chosen).bit_length() + 1, max(1, len(chosen) - 1))
+        asked = client.ask_tournament(found.id, chosen, **rules)
+        err.print(f"tournament {asked.id} …")
+        played = client.wait_for_tournament(asked.id)
+    if played.state != "done":
+        raise LeagueError(f"tournament {played.id} is {played.state}: {played.error or 'no more is known'}")
+    if as_json:
+        print(json.dumps(played.results))
+    else:
+        printing.print_tournament(results_of(played.results))
 
 
 @app.command()
@@ -371,6 +482,18 @@ def _stop_on_signals() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
+def _stop_with_parent(stop: threading.Event) -> None:
+    """Stops this process when the one that started it is gone, however it went."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        stop.set()
+
+    threading.Thread(target=watch, name="parent", daemon=True).start()
+
+
 @contextmanager
 def _progress() -> Iterator[Any]:
     """Yields a function that shows a run's status: a live line on a terminal, a line every 10 s elsewhere."""
@@ -386,3 +509,7 @@ def _progress() -> Iterator[Any]:
             print(printing.status_line(status), flush=True)
 
     yield show
+
+
+if __name__ == "__main__":
+    main()

@@ -10,7 +10,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -80,7 +80,7 @@ class ControlService:
         from league.config import RunConfig, read_yaml
 
         data = read_yaml(config, "config") if isinstance(config, str) else config
-        self._require_allowed_game(str(data.get("game", "")), by)
+        self.require_allowed_game(str(data.get("game", "")), by)
         return RunConfig.from_data(data)
 
     def launch(self, config: RunConfig, by: Principal, tags: Sequence[str] = ()) -> RunRecord:
@@ -165,10 +165,12 @@ class ControlService:
             values: dict[str, Any] = {}
             if name is not None:
                 values["name"] = found["name"] = name
+                values["config"] = {**run.config, "name": name}
             if tags is not None:
                 values["tags"] = found["tags"] = list(checked_tags(tags))
             if patch:
-                values["config"], found["config"] = self._changed_config(run, patch, by)
+                renamed = replace(run, config=values.get("config", run.config))
+                values["config"], found["config"] = self._changed_config(renamed, patch, by)
             return values
 
         run = self._runs.edit(run_id, change)
@@ -436,7 +438,8 @@ class ControlService:
                 except UnknownBotError as error:
                     raise BadRequestError(f"players: nobody in run {run.id} is {name!r}; {error}") from error
 
-    def _require_allowed_game(self, game: str, by: Principal) -> None:
+    def require_allowed_game(self, game: str, by: Principal) -> None:
+        """Raises: ForbiddenError: the game is code of a module that this server does not run."""
         kind, _, rest = game.partition(":")
         if kind != "python" or by.token_id is None:
             return

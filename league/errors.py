@@ -47,6 +47,18 @@ class UnauthorizedError(LeagueError):
     """Whoever asks has not shown a valid token."""
 
 
+class TransportError(LeagueError):
+    """A control plane cannot be reached."""
+
+
+class ApiError(LeagueError):
+    """A control plane refused; `status` and `type` are its problem's."""
+
+    def __init__(self, status: int, kind: str, detail: str) -> None:
+        super().__init__(detail)
+        self.status, self.type = status, kind
+
+
 class LeaseLostError(LeagueError):
     """Another supervisor owns the run now; nothing was written."""
 

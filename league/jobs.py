@@ -75,10 +75,11 @@ def play(tournament_id: int, claim: str) -> None:
     database = stores.open_database(upgrade=False)
     tournaments = TournamentRepository(database)
     record = tournaments.get(tournament_id)
-    said = [0.0]
-    keep = [True]
+    said, keep, parent = [0.0], [True], os.getppid()
 
     def keep_on(games: int) -> bool:
+        if os.getppid() != parent:  # the server is gone; the next one has it played again
+            sys.exit(1)
         if monotonic() - said[0] >= PROGRESS_SECONDS:
             said[0] = monotonic()
             keep[0] = tournaments.keep_on(tournament_id, claim, games)

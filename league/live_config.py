@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import fnmatch
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from league.config import RunConfig
 from league.errors import ConflictError
+
+if TYPE_CHECKING:
+    from league.config import RunConfig
 
 # Taken over by a running league within a second.
 LIVE = (

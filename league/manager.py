@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.recorder import Episode
+from agents.episode import Episode
 from agents.seating import PairOutcome, Series, SeriesResult
 from league.config import PlayerConfig, RunConfig
 from league.errors import ConfigError, SteeringError

@@ -76,7 +76,7 @@ class Carried:
     """A freeze, resume, rollback or begin order carried out.
 
     `checkpoint`: of the weights as they are now. `state`: of the learner. Both None when what it was to start
-    from is gone or fits another network; `error` says so.
+    from is gone (`gone`) or fits another network; `error` says so.
     """
 
     order: FreezeOrder | ResumeOrder | RollbackOrder | BeginOrder
@@ -84,6 +84,7 @@ class Carried:
     checkpoint: str | None
     state: str | None
     error: str = ""
+    gone: bool = False
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,15 @@ from rich.table import Table
 from rich.text import Text
 
 from league.records import RunRecord
-from league.services import LeagueService, Standing
+from league.services import Standing
 
 if TYPE_CHECKING:
     from envs.conformance import ConformanceReport
     from league.analysis import Analysis
     from league.games import GameFacts
     from league.runtime.messages import RunStatus
+    from league.schemas import Run
+    from league.schemas import Standing as StandingRow
     from league.simulation import Simulation
     from league.tournaments import TournamentResults
 
@@ -48,14 +50,13 @@ def status_line(s: RunStatus) -> str:
     )
 
 
-def print_standings(service: LeagueService, run: RunRecord) -> None:
+def print_standings(run: RunRecord | Run, rows: Sequence[Standing | StandingRow]) -> None:
     """Prints a run and its players, best first."""
     rate = run.moves / run.play_seconds if run.play_seconds else 0.0
     out.print(
         f"[bold]{run.name}[/] ({run.id}) · {run.state} · {run.play_seconds:.0f} s of play · "
         f"{run.moves:,} moves, {rate:,.0f} a second · {run.games:,} games"
     )
-    rows = service.standings(run.id)
     columns = _columns(any(row.score is not None for row in rows))
     if out.width < NARROW:
         for name in ("state", "parent", "games", "role", "Nash", "α-rank"):
@@ -137,8 +138,8 @@ def _print_branches(analysis: Analysis) -> None:
         out.print(table)
 
 
-def _columns(cooperative: bool) -> dict[str, Callable[[Standing], str]]:
-    columns: dict[str, Callable[[Standing], str]] = {
+def _columns(cooperative: bool) -> dict[str, Callable[[Any], str]]:
+    columns: dict[str, Callable[[Any], str]] = {
         "rank": lambda r: str(r.rank),
         "player": lambda r: r.player,
         "role": lambda r: r.role,

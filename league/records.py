@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from agents.recorder import Episode
+from agents.episode import Episode
 from matchmaking.payoff import PairRecord, PairResult, PayoffMatrix
 from matchmaking.ratings.base import Rating, SeriesOutcome
 from matchmaking.records import Player, Role, State
@@ -216,7 +216,7 @@ class Changes:
 
 @dataclass(frozen=True)
 class EpisodeRecord:
-    """A stored game: see `agents.recorder.Episode`. `moves` is None where only the heading was asked for."""
+    """A stored game: see `agents.episode.Episode`. `moves` is None where only the heading was asked for."""
 
     id: int
     run_id: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -282,14 +282,30 @@ class LeagueService:
         self._runs.get(run_id)
         return self._views.events_after(run_id, after)
 
+    def last_event(self, run_id: str) -> int:
+        """Returns the id of a run's newest event, 0 before the first."""
+        events = self._views.latest_events(run_id, 1)
+        return events[0].id if events else 0
+
+    def past_events(self, run_id: str, **conditions: Any) -> list[EventRecord]:
+        """Returns a page of events, newest first; see `LeagueViews.past_events`. Raises: NotFoundError."""
+        self._runs.get(run_id)
+        return self._views.past_events(run_id, **conditions)
+
     def latest_events(self, run_id: str, limit: int = 30) -> list[EventRecord]:
         """Returns the newest events, newest first."""
         return self._views.latest_events(run_id, limit)
 
-    def rating_history(self, run_id: str, system: str = "trueskill") -> dict[str, list[tuple[float, ...]]]:
-        """Returns (play seconds, moves, its steps, mu, sigma) by player. Raises: NotFoundError."""
+    def rating_history(
+        self, run_id: str, system: str = "trueskill", players: Sequence[str] | None = None
+    ) -> dict[str, list[tuple[float, ...]]]:
+        """Returns (play seconds, moves, its steps, mu, sigma) by player, of all or these.
+
+        Raises:
+          NotFoundError.
+        """
         self._runs.get(run_id)
-        return self._views.rating_history(run_id, system)
+        return self._views.rating_history(run_id, system, players=players)
 
     def latest_metrics(self, run_id: str) -> dict[str, Any] | None:
         """Returns the newest throughput and learning metrics, None before the first."""

@@ -19,7 +19,7 @@ from matchmaking.records import State
 if TYPE_CHECKING:
     from league.manager import LeagueManager
 
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@:/+-]{0,99}")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@:+-]{0,99}")
 MOST_PLAYERS = 100_000
 
 
@@ -66,6 +66,18 @@ class Steering:
         self._waiting[order.player] = command
         return order
 
+    def renewed(self, order: Order) -> Order:
+        """Returns an order as it is to be handed out: weights of somebody who learns are soon gone."""
+        command = self._waiting.get(order.player)
+        if not isinstance(order, BeginOrder) or command is None:
+            return order
+        source = self._league.players[command.player]
+        if source.state != "learning" or source.learner_state is None:
+            return order
+        order = replace(order, weights=source.learner_state)
+        self._league.orders[order.player] = order
+        return order
+
     def carried(self, done: Carried) -> None:
         """Takes in what came of an order."""
         league, order = self._league, done.order
@@ -75,6 +87,8 @@ class Steering:
         if done.state is None or done.checkpoint is None:
             if isinstance(order, BeginOrder):
                 league.shrink_roster()
+                if done.gone and league.players[command.player].state == "learning":
+                    return  # its source has moved on; the command waits, and names newer weights next time
             self._finish(command, error=done.error)
             return
         if isinstance(order, BeginOrder):
@@ -241,7 +255,7 @@ class Steering:
     def _require_new(self, name: str) -> None:
         if not NAME.fullmatch(name):
             raise SteeringError(
-                f"name {name!r}: 1 to 100 letters, digits and . _ @ : / + -, beginning with a letter or digit"
+                f"name {name!r}: 1 to 100 letters, digits and . _ @ : + -, beginning with a letter or digit"
             )
         if name in self._league.players:
             raise SteeringError(f"there is a player {name!r} already")

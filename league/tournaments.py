@@ -259,3 +259,11 @@ def parse_rules(data: dict[str, Any]) -> TournamentRules:
     for name in ("players", "opponents"):
         fields[name] = tuple(fields.get(name, ()))
     return TournamentRules(**fields, stop=stop)
+
+
+def results_of(data: dict[str, Any]) -> TournamentResults:
+    """Returns results from their JSON, as `to_json` gives them."""
+    pairs = tuple(PairScore(**{**p, "seats": tuple(map(tuple, p["seats"]))}) for p in data["pairs"])
+    return TournamentResults(
+        **{**data, "pairs": pairs, "ranking": tuple(Place(**p) for p in data["ranking"])}
+    )

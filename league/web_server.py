@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+import ssl
 import threading
 import time
+from pathlib import Path
 
 import uvicorn
 
@@ -18,22 +20,20 @@ class PortInUseError(LeagueError):
     """Somebody else listens there."""
 
 
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach what listens there."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 def bind(host: str, port: int) -> socket.socket:
     """Returns a listening socket.
 
     Raises:
       PortInUseError: the port is taken, or the address is not this machine's.
-      LeagueError: the host is not loopback; nobody is asked for a token yet, so nobody else is let in.
     """
-    try:
-        loopback = host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        loopback = False
-    if not loopback:
-        raise LeagueError(
-            f"refusing to listen on {host}: without access tokens the control plane serves loopback only; "
-            "use --host 127.0.0.1 and an SSH tunnel"
-        )
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -48,11 +48,35 @@ def bind(host: str, port: int) -> socket.socket:
     return listener
 
 
-def server() -> uvicorn.Server:
-    """Returns a server for the web app; an open event stream does not hold its end for long."""
+def server(cert: Path | None = None, key: Path | None = None) -> uvicorn.Server:
+    """Returns a server for the web app; an open event stream does not hold its end for long.
+
+    Args:
+      cert, key: PEM files to serve HTTPS with.
+
+    Raises:
+      LeagueError: one without the other, or they cannot be read.
+    """
+    if (cert is None) != (key is None):
+        raise LeagueError("TLS needs both a certificate and its key: --tls-cert FILE --tls-key FILE")
+    for file in (cert, key):
+        if file is not None and not file.is_file():
+            raise LeagueError(f"TLS: {file}: no such file")
     config = uvicorn.Config(
-        APP, factory=True, log_level="warning", timeout_graceful_shutdown=2, access_log=False
+        APP,
+        factory=True,
+        log_level="warning",
+        timeout_graceful_shutdown=2,
+        access_log=False,
+        ssl_certfile=cert,
+        ssl_keyfile=key,
+        server_header=False,
+        h11_max_incomplete_event_size=65_536,
     )
+    try:
+        config.load()
+    except (OSError, ssl.SSLError) as error:
+        raise LeagueError(f"TLS: {cert}, {key}: {error}") from error
     return uvicorn.Server(config)
 
 

@@ -1,8 +1,8 @@
 """Events sent to URLs, signed, in order, again until they arrive.
 
-Headers and signature are those of the Standard Webhooks specification (standardwebhooks.com): HMAC-SHA256 over
-`ID.TIMESTAMP.BODY` with the key that the secret encodes after `whsec_`. A receiver that fails is tried again
-after 5 s, then twice as long each time, an hour at most; nothing is passed over.
+Headers and signature are those of the Standard Webhooks specification (standardwebhooks.com): HMAC-SHA256
+over `ID.TIMESTAMP.BODY` with the key that the secret encodes after `whsec_`. A receiver that fails is tried
+again after 5 s, then twice as long each time, an hour at most; nothing is passed over.
 """
 
 from __future__ import annotations

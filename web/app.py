@@ -2,71 +2,161 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+import contextlib
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.resources import files
+from typing import Any
+from urllib.parse import quote
 
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI, Request
+from fastapi.middleware.cors import CORSMiddleware
+from fastapi.openapi.utils import get_openapi
+from fastapi.responses import RedirectResponse
 from fastapi.staticfiles import StaticFiles
+from starlette.middleware.gzip import GZipMiddleware
 
-from league.bootstrap import Stores
-from league.services import LeagueService
-from web import pages, problems
-from web.api import events, health, runs
+from league.bootstrap import Services, Stores
+from league.schemas import Problem
+from league.webhooks import WebhookSender
+from web import docs, login, pages, problems
+from web.api import admin, events, health, matches, players, runs
+from web.hub import EventHub
+from web.metrics import RequestMetrics
+from web.middleware import Guard
 
-# Nothing runs here that does not come from here. Plotly sets styles on the elements it draws, which is
-# why styles alone may be inline; images may be data for its "download as PNG".
-SECURITY_HEADERS = {
-    "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
-        "img-src 'self' data: blob:; "
-        "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-    ),
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-}
+API = "/api/v1"
+SUMMARY = "Self-play league training: runs, players, matches, standings, events."
+DESCRIPTION = """\
+Everything under `/api/v1` stays as it is described here: fields and operations are added, none is taken
+away or changes its meaning; what cannot be done without that will be `/api/v2`, beside this one for a year.
+
+Errors are problem+json (RFC 9457) with stable types. Lists are read page by page with `cursor`. A POST with
+an `Idempotency-Key` is done once, however often it is sent. What can be changed has an `ETag`; a PATCH with
+`If-Match` does not overwrite somebody else's change.
+"""
+GZIP_FROM_BYTES, GZIP_LEVEL = 2000, 3
 
 
-def create_app(service: LeagueService | None = None) -> FastAPI:
+def create_app(services: Services | None = None) -> FastAPI:
     """Builds the app.
 
     Args:
-      service: where answers come from; by default the stores named by the environment (see `bootstrap`).
+      services: where answers come from; by default the stores named by the environment (see `bootstrap`).
     """
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        if service is None:
-            app.state.service = Stores.from_environment().service()
-        yield
+        if app.state.services is None:
+            _use(app, Stores.from_environment().services())
+        with WebhookSender(app.state.services.webhooks):
+            yield
 
     app = FastAPI(
         title="League",
         version="1",
-        summary="Self-play league training: runs, standings, payoffs, events.",
+        summary=SUMMARY,
+        description=DESCRIPTION,
         lifespan=lifespan,
-        docs_url=None,  # its page loads scripts from a CDN
+        docs_url=None,  # its page loads scripts from a CDN; ours is web/docs.py
         redoc_url=None,
-        openapi_url="/api/v1/openapi.json",
+        openapi_url=f"{API}/openapi.json",
+        separate_input_output_schemas=False,
+        redirect_slashes=False,
     )
-    app.state.service = service
+    app.state.services = None
+    app.state.metrics = metrics = RequestMetrics()
+    if services is not None:
+        _use(app, services)
     problems.install(app)
     app.include_router(health.router)
-    app.include_router(runs.router, prefix="/api/v1")
-    app.include_router(events.router, prefix="/api/v1")
+    for router in (
+        runs.router,
+        players.of_runs,
+        players.router,
+        matches.router,
+        events.router,
+        admin.router,
+        admin.secretive,
+    ):
+        app.include_router(router, prefix=API)
+    app.include_router(login.router)
+    app.include_router(docs.router)
     app.include_router(pages.router)
-    app.mount("/static", StaticFiles(directory=str(files("web") / "static")), name="static")
-    app.mount("/plotly", StaticFiles(directory=str(files("plotly") / "package_data")), name="plotly")
+    for path, package, folder in (
+        ("static", "web", "static"),
+        ("plotly", "plotly", "package_data"),
+        ("swagger", "fastapi_offline", "static"),
+    ):
+        app.mount(f"/{path}", StaticFiles(directory=str(files(package) / folder)), name=path)
 
-    @app.middleware("http")
-    async def add_security_headers(
-        request: Request, call_next: Callable[[Request], Awaitable[Response]]
-    ) -> Response:
-        response = await call_next(request)
-        for name, value in SECURITY_HEADERS.items():
-            response.headers.setdefault(name, value)
-        if request.url.path.startswith("/plotly/"):
-            response.headers["Cache-Control"] = "public, max-age=86400"
-        return response
+    async def to_login(request: Request, _: Exception) -> RedirectResponse:
+        to = quote(str(request.url.path))
+        return RedirectResponse(f"/login?to={to}", status_code=303)
 
+    app.add_exception_handler(login.LoginNeeded, to_login)
+    app.add_middleware(GZipMiddleware, minimum_size=GZIP_FROM_BYTES, compresslevel=GZIP_LEVEL)
+    app.add_middleware(_Cors)
+    app.add_middleware(Guard, metrics=metrics)
+    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return app
+
+
+def _use(app: FastAPI, services: Services) -> None:
+    app.state.services = services
+    app.state.hub = EventHub(services.league, services.settings.max_event_streams)
+
+
+class _Cors:
+    """Lets the scripts of the origins named in the settings in; as a rule nobody's."""
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+        self._cors: CORSMiddleware | None = None
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        origins = scope["app"].state.services.settings.cors_origins
+        if origins and self._cors is None:
+            self._cors = CORSMiddleware(
+                self._app,
+                allow_origins=origins,
+                allow_methods=["*"],
+                allow_headers=[
+                    "Authorization",
+                    "Content-Type",
+                    "Idempotency-Key",
+                    "If-Match",
+                    "If-None-Match",
+                ],
+                expose_headers=["ETag", "Location"],
+            )
+        await (self._cors or self._app)(scope, receive, send)
+
+
+def _openapi(app: FastAPI) -> dict[str, Any]:
+    """Returns the document, with the problems that every operation can answer."""
+    if app.openapi_schema is None:
+        document = get_openapi(
+            title=app.title,
+            version=app.version,
+            summary=app.summary,
+            description=app.description,
+            routes=app.routes,
+            separate_input_output_schemas=False,
+        )
+        schemas = document.setdefault("components", {}).setdefault("schemas", {})
+        schema = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+        schemas.update(schema.pop("$defs", {}))
+        schemas["Problem"] = schema
+        for name in ("HTTPValidationError", "ValidationError"):
+            schemas.pop(name, None)
+        for path, operations in document["paths"].items():
+            for operation in operations.values():
+                with contextlib.suppress(KeyError):
+                    if path in ("/livez", "/readyz"):
+                        del operation["security"]
+        app.openapi_schema = document
+    return app.openapi_schema

@@ -9,7 +9,7 @@ from sqlalchemy import delete, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
-from agents.recorder import Episode
+from agents.episode import Episode
 from league.db.models import (
     Base,
     CommandRow,

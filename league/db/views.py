@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import func, select
@@ -41,13 +42,36 @@ class LeagueViews:
             )
             return [_event(r) for r in rows]
 
+    def past_events(
+        self,
+        run_id: str,
+        *,
+        limit: int,
+        before: int | None = None,
+        kinds: tuple[str, ...] = (),
+        player: str | None = None,
+    ) -> list[EventRecord]:
+        """Returns events with an id below `before`, newest first, of these kinds and this player."""
+        e = EventRow
+        query = select(e).where(e.run_id == run_id).order_by(e.id.desc()).limit(limit)
+        if before is not None:
+            query = query.where(e.id < before)
+        if kinds:
+            query = query.where(e.kind.in_(kinds))
+        if player is not None:
+            query = query.where(e.player == player)
+        with self._database.read() as session:
+            return [_event(row) for row in session.scalars(query)]
+
     def rating_history(
-        self, run_id: str, system: str, points: int = 400
+        self, run_id: str, system: str, points: int = 400, players: Sequence[str] | None = None
     ) -> dict[str, list[tuple[float, ...]]]:
         """Returns (play seconds, moves, own steps, mu, sigma) by player, at about `points` moments."""
         with self._database.read() as session:
             row = RatingHistoryRow
-            here = (row.run_id == run_id, row.system == system)
+            here = [row.run_id == run_id, row.system == system]
+            if players is not None:
+                here.append(row.player.in_(players))
             moments = session.scalars(
                 select(row.play_seconds).where(*here).distinct().order_by(row.play_seconds)
             ).all()

@@ -120,7 +120,7 @@ class Coordinator:
         if not stop:
             here = [o for o in self._orders if self._home(o) == report.worker]
             self._orders = [o for o in self._orders if o not in here]
-            orders += here
+            orders += [self._manager.steering.renewed(o) for o in here]
         config = self._config if report.revision != self._revision else None
         return LearnerOrders([] if stop else orders, self.progress(), stop, config, self._revision)
 

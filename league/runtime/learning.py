@@ -183,7 +183,7 @@ class LearnerPool:
                 self.learners[name] = learner
                 self._states[name] = []
         except (CheckpointError, WeightsError) as error:
-            return Carried(order, 0, None, None, str(error))
+            return Carried(order, 0, None, None, str(error), gone=isinstance(error, CheckpointError))
         learner = self.learners[name]
         checkpoint = self._store.put(learner.checkpoint())
         if isinstance(order, BeginOrder):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from agents.recorder import Episode
+from agents.episode import Episode
 from agents.seating import Series, SeriesResult
 from league.config import RunConfig
 from league.orders import Carried, LearnerProgress, Order, SnapshotOrder, TakeoverOrder

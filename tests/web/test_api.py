@@ -14,13 +14,15 @@ from web.app import create_app
 
 @pytest.fixture
 def client(stores: Stores) -> Iterator[TestClient]:
-    with TestClient(create_app(stores.service()), raise_server_exceptions=False) as client:
+    with TestClient(create_app(stores.services()), raise_server_exceptions=False) as client:
         yield client
 
 
 def test_a_finished_league_is_readable(client: TestClient, played_run: str) -> None:
     (run,) = client.get("/api/v1/runs").json()["items"]
-    assert run == client.get(f"/api/v1/runs/{played_run}").json()
+    whole = client.get(f"/api/v1/runs/{played_run}").json()
+    assert whole.pop("config")["game"] == run["game"]
+    assert run == whole
     assert run["state"] == "finished"
     body = client.get(f"/api/v1/runs/{played_run}/standings").json()
     standings = body["standings"]
@@ -65,21 +67,22 @@ def _stream(client: TestClient, played_run: str, headers: dict[str, str], count:
     """Reads recorded events off the stream's generator: the test client cannot read endless bodies."""
     import anyio
 
-    from web.api import events
-
-    class Connected:
-        async def is_disconnected(self) -> bool:
-            return False
+    from league.access import LOCAL
+    from web.api.events import Wanted
+    from web.hub import EventHub
 
     async def read() -> list[dict[str, str]]:
         found: list[dict[str, str]] = []
         last = int(headers.get("Last-Event-ID", "0"))
-        service = client.app.state.service  # type: ignore[attr-defined]
-        async for event in events._stream(Connected(), service, played_run, last):  # type: ignore[arg-type]
+        services = client.app.state.services  # type: ignore[attr-defined]
+        hub = EventHub(services.league, 10)
+        stream = Wanted().stream(services.league, hub, services.access, LOCAL, played_run, last)
+        async for event in stream:
             if event.id is not None:
                 found.append({"id": str(event.id), "data": str(event.data)})
             if len(found) == count:
-                return found
+                break
+        await stream.aclose()  # type: ignore[attr-defined]
         return found
 
     return anyio.run(read)

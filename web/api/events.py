@@ -1,57 +1,141 @@
-"""A run's events as a stream: resumable, out of the database, so that any server can send them."""
+"""A run's events: a stream that can be resumed, and pages of the past."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Request
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
+from league.access import AccessService, Principal
+from league.errors import UnauthorizedError
+from league.records import EventRecord
+from league.schemas import PLAYER_NAME, Event, EventList
 from league.services import LeagueService, run_as_json
-from web.service import Service
+from web.api.runs import RunPath
+from web.cursors import Cursor, Limit, decode, encode
+from web.hub import EventHub
+from web.problems import responses
+from web.services import Access, League, Reader
 
 router = APIRouter(prefix="/runs", tags=["events"])
 
-POLL_SECONDS = 0.5
+CHECK_SECONDS = 10.0
+
+Kinds = Annotated[
+    list[Annotated[str, Query(pattern=r"^[a-z_]{1,32}$")]] | None,
+    Query(max_length=50, description="only these; once for each"),
+]
+Who = Annotated[str | None, Query(pattern=PLAYER_NAME, description="only this player's")]
 
 
 @router.get(
     "/{run_id}/events",
     response_class=EventSourceResponse,
-    responses={200: {"content": {"text/event-stream": {}}}, 404: {"description": "No such run"}},
+    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}, **responses(404)},
 )
 async def stream_events(
-    run_id: str,
+    run_id: RunPath,
     request: Request,
-    service: Service,
-    last_event_id: Annotated[int | None, Header(ge=0)] = None,
-    after: Annotated[int, Query(ge=0, description="Send events with an id above this")] = 0,
+    league: League,
+    access: Access,
+    who: Reader,
+    last_event_id: Annotated[int | None, Header(ge=0, lt=2**53)] = None,
+    after: Annotated[
+        int | None, Query(ge=0, lt=2**53, description="send events with an id above this")
+    ] = None,
+    kind: Kinds = None,
+    player: Who = None,
 ) -> EventSourceResponse:
     """The run's events from the beginning, or after `Last-Event-ID`, and on as they come.
 
     Besides the recorded events, which carry ids, a `progress` message without one tells whenever the run's
     numbers have changed.
     """
-    await run_in_threadpool(service.run, run_id)
-    start = last_event_id if last_event_id is not None else after
-    return EventSourceResponse(_stream(request, service, run_id, start), ping=15)
+    await run_in_threadpool(league.run, run_id)
+    start = last_event_id if last_event_id is not None else after or 0
+    hub: EventHub = request.app.state.hub
+    wanted = Wanted(frozenset(kind or ()), player)
+    stream = wanted.stream(league, hub, access, who, run_id, start)
+    return EventSourceResponse(stream, ping=15)
 
 
-async def _stream(
-    request: Request, service: LeagueService, run_id: str, last: int
-) -> AsyncIterator[ServerSentEvent]:
-    seen = -1.0
-    while not await request.is_disconnected():
-        for event in await run_in_threadpool(service.events, run_id, last):
-            last = event.id
-            data = {"kind": event.kind, "player": event.player, "at": event.at, **event.data}
-            yield ServerSentEvent(json.dumps(data), event=event.kind, id=str(event.id))
-        run = await run_in_threadpool(service.run, run_id)
-        if run.updated_at != seen:
-            seen = run.updated_at
+@router.get("/{run_id}/events/log", responses=responses(404))
+def list_events(
+    run_id: RunPath,
+    league: League,
+    who: Reader,
+    limit: Limit = 100,
+    cursor: Cursor = None,
+    kind: Kinds = None,
+    player: Who = None,
+) -> EventList:
+    """Past events, newest first."""
+    before = decode(cursor, int)
+    found = league.past_events(
+        run_id, limit=limit + 1, before=before[0] if before else None, kinds=tuple(kind or ()), player=player
+    )
+    items = [
+        Event(id=e.id, kind=e.kind, player=e.player, by=e.actor, at=e.at, data=e.data) for e in found[:limit]
+    ]
+    return EventList(items=items, next_cursor=encode(found[limit - 1].id) if len(found) > limit else None)
+
+
+class Wanted:
+    """Which events somebody listens for."""
+
+    def __init__(self, kinds: frozenset[str] = frozenset(), player: str | None = None) -> None:
+        self._kinds, self._player = kinds, player
+
+    def _wants(self, event: EventRecord) -> bool:
+        return (not self._kinds or event.kind in self._kinds) and self._player in (None, event.player)
+
+    async def stream(
+        self,
+        league: LeagueService,
+        hub: EventHub,
+        access: AccessService,
+        who: Principal,
+        run_id: str,
+        last: int,
+    ) -> AsyncIterator[ServerSentEvent]:
+        """Yields what has happened since `last`, then what happens, for as long as the token is good."""
+        async with hub.listen(run_id) as feed:
+            while events := await run_in_threadpool(league.events, run_id, last):
+                for event in events:
+                    last = event.id
+                    if self._wants(event):
+                        yield _message(event)
+            run = await run_in_threadpool(league.run, run_id)
             yield ServerSentEvent(json.dumps(run_as_json(run)), event="progress")
-        await asyncio.sleep(POLL_SECONDS)
+            checked = time.monotonic()
+            while True:
+                try:
+                    item = await asyncio.wait_for(feed.waiting.get(), CHECK_SECONDS)
+                except TimeoutError:
+                    pass
+                else:
+                    if item is None:
+                        return
+                    if isinstance(item, EventRecord):
+                        if item.id > last and self._wants(item):
+                            yield _message(item)
+                        last = max(last, item.id)
+                    else:
+                        yield ServerSentEvent(json.dumps(run_as_json(item)), event="progress")
+                if who.token_id is not None and time.monotonic() - checked > CHECK_SECONDS:
+                    checked = time.monotonic()
+                    try:
+                        await run_in_threadpool(access.principal_of, who.token_id)
+                    except UnauthorizedError:
+                        return
+
+
+def _message(event: EventRecord) -> ServerSentEvent:
+    data: dict[str, Any] = {"kind": event.kind, "player": event.player, "by": event.actor, "at": event.at}
+    return ServerSentEvent(json.dumps({**event.data, **data}), event=event.kind, id=str(event.id))

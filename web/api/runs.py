@@ -1,72 +1,227 @@
-"""Runs and what is known of them."""
+"""Runs: launched, listed, steered, removed; and what is known of them."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Path, Query, Request, Response
 
-from league.services import Standing, run_as_json, standing_as_json
-from web.schemas import Metrics, Payoffs, RatingHistory, RatingSeries, Run, RunList, Standings
-from web.service import Service
+from league.records import RunRecord
+from league.schemas import (
+    RUN_ID,
+    CloneRun,
+    EditRun,
+    LaunchRun,
+    Metrics,
+    Payoffs,
+    RatingHistory,
+    RatingSeries,
+    Run,
+    RunDetails,
+    RunList,
+    Standings,
+    System,
+)
+from web.cursors import Cursor, Limit, decode, encode
+from web.etags import IfMatch, etag_of, json_answer, require_match
+from web.idempotency import IdempotencyKey, IdempotentRoute
+from web.problems import responses
+from web.services import Control, League, Operator, Reader
 
-System = Literal["trueskill", "elo", "openskill", "bradley_terry", "nash", "alpha_rank", "score"]
+router = APIRouter(prefix="/runs", tags=["runs"], route_class=IdempotentRoute)
 
-router = APIRouter(prefix="/runs", tags=["runs"], responses={404: {"description": "No such run"}})
+RunPath = Annotated[str, Path(pattern=RUN_ID, examples=["1a2b3c4d"])]
+Sort = Literal["created_at", "updated_at", "name", "moves", "games"]
+SORT_KINDS = {"name": str, "moves": int, "games": int}
 
 
-@router.get("")
-def list_runs(service: Service) -> RunList:
+def run_etag(run: RunRecord) -> str:
+    """Returns the ETag of what people can change of a run."""
+    return etag_of(run.id, run.name, run.tags, run.config_revision, run.desired_state)
+
+
+@router.get("", responses=responses())
+def list_runs(
+    league: League,
+    who: Reader,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    state: Literal["pending", "running", "paused", "finished", "failed"] | None = None,
+    game: Annotated[str | None, Query(max_length=200)] = None,
+    tag: Annotated[str | None, Query(max_length=50)] = None,
+    text: Annotated[str | None, Query(max_length=100, description="a part of the name")] = None,
+    sort: Sort = "created_at",
+    order: Literal["asc", "desc"] = "desc",
+) -> RunList:
     """The runs, newest first."""
-    return RunList(items=[Run(**run_as_json(r)) for r in service.runs()])
+    after = decode(cursor, SORT_KINDS.get(sort, float), str)
+    runs = league.runs_page(
+        limit=limit + 1,
+        after=None if after is None else (after[0], after[1]),
+        sort=sort,
+        descending=order == "desc",
+        state=state,
+        game=game,
+        tag=tag,
+        text=text,
+    )
+    more = encode(getattr(runs[limit - 1], sort), runs[limit - 1].id) if len(runs) > limit else None
+    return RunList(items=[Run.of(r) for r in runs[:limit]], next_cursor=more)
 
 
-@router.get("/{run_id}")
-def get_run(run_id: str, service: Service) -> Run:
-    """One run."""
-    return Run(**run_as_json(service.run(run_id)))
+@router.post("", status_code=201, responses=responses(409))
+def launch_run(
+    body: LaunchRun, control: Control, who: Operator, response: Response, key: IdempotencyKey = None
+) -> RunDetails:
+    """Writes down a run; a supervisor that is free runs it."""
+    config = control.parse(body.config if body.config is not None else body.yaml or "", who)
+    run = control.launch(config, who, body.tags)
+    response.headers["Location"] = f"/api/v1/runs/{run.id}"
+    return RunDetails.of(run)
 
 
-@router.get("/{run_id}/standings")
-def get_standings(run_id: str, service: Service) -> Standings:
+@router.get("/{run_id}", responses=responses(404))
+def get_run(run_id: RunPath, league: League, who: Reader, response: Response) -> RunDetails:
+    """One run with its config."""
+    run = league.run(run_id)
+    response.headers["ETag"] = run_etag(run)
+    return RunDetails.of(run)
+
+
+@router.patch("/{run_id}", responses=responses(404, 409, 412))
+def edit_run(
+    run_id: RunPath,
+    body: EditRun,
+    control: Control,
+    who: Operator,
+    response: Response,
+    if_match: IfMatch = None,
+) -> RunDetails:
+    """Renames, tags, or changes the config.
+
+    A running league takes sampler weights, learning rates, entropy, workers and the like over within a
+    second. What may not change is refused with the reason.
+    """
+    run = control.edit(
+        run_id,
+        who,
+        name=body.name,
+        tags=body.tags,
+        patch=body.config,
+        unchanged=lambda known: require_match(if_match, run_etag(known)),
+    )
+    response.headers["ETag"] = run_etag(run)
+    return RunDetails.of(run)
+
+
+@router.delete("/{run_id}", status_code=204, responses=responses(404, 409))
+def delete_run(
+    run_id: RunPath,
+    control: Control,
+    who: Operator,
+    confirm: Annotated[str | None, Query(max_length=100, description="the run's name")] = None,
+) -> None:
+    """Removes a run with its players, results and checkpoints, for good."""
+    control.delete(run_id, confirm, who)
+
+
+@router.post("/{run_id}/pause", responses=responses(404, 409))
+def pause_run(run_id: RunPath, control: Control, who: Operator, key: IdempotencyKey = None) -> Run:
+    """Saves the learners and ends the run's processes, until it is resumed."""
+    return Run.of(control.want(run_id, "paused", who))
+
+
+@router.post("/{run_id}/resume", responses=responses(404, 409))
+def resume_run(run_id: RunPath, control: Control, who: Operator, key: IdempotencyKey = None) -> Run:
+    """Lets a run go on that was paused, stopped by hand, or has failed."""
+    return Run.of(control.want(run_id, "running", who))
+
+
+@router.post("/{run_id}/stop", responses=responses(404, 409))
+def stop_run(run_id: RunPath, control: Control, who: Operator, key: IdempotencyKey = None) -> Run:
+    """Ends a run before its stop rule does."""
+    return Run.of(control.want(run_id, "stopped", who))
+
+
+@router.post("/{run_id}/clone", status_code=201, responses=responses(404, 409))
+def clone_run(
+    run_id: RunPath, body: CloneRun, control: Control, who: Operator, key: IdempotencyKey = None
+) -> RunDetails:
+    """Launches another run from this one's config, with changes."""
+    return RunDetails.of(control.clone(run_id, body.name, body.config, who))
+
+
+@router.get("/{run_id}/standings", response_model=Standings, responses=responses(404))
+def get_standings(
+    run_id: RunPath,
+    request: Request,
+    league: League,
+    who: Reader,
+    limit: Annotated[int, Query(ge=1, le=5000)] = 500,
+    cursor: Cursor = None,
+) -> Response:
     """The players, best first."""
-    run = Run(**run_as_json(service.run(run_id)))
-    rows = [Standing(**standing_as_json(row)) for row in service.standings(run_id)]
-    return Standings(run=run, standings=rows)
+    stamp = league.stamp(run_id)
+    place = decode(cursor, int)
+    begin = max(0, place[0]) if place else 0
+    rows = league.standings_json(run_id)
+    more = encode(begin + limit) if begin + limit < len(rows) else None
+    body = {
+        "run": Run.of(league.run(run_id)).model_dump(),
+        "standings": rows[begin : begin + limit],
+        "next_cursor": more,
+    }
+    return json_answer(request, body, etag_of(stamp, begin, limit))
 
 
-@router.get("/{run_id}/payoffs")
-def get_payoffs(run_id: str, service: Service) -> Payoffs:
+@router.get("/{run_id}/payoffs", response_model=Payoffs, responses=responses(404))
+def get_payoffs(
+    run_id: RunPath,
+    request: Request,
+    league: League,
+    who: Reader,
+    limit: Annotated[int, Query(ge=1, le=200, description="of the best players")] = 60,
+) -> Response:
     """Win rates between the best players, in the order of the standings."""
-    return Payoffs(**asdict(service.payoffs(run_id)))
+    stamp = league.stamp(run_id)
+    return json_answer(request, asdict(league.payoffs(run_id, limit)), etag_of(stamp, limit))
 
 
-@router.get("/{run_id}/ratings")
+@router.get("/{run_id}/ratings", responses=responses(404))
 def get_ratings(
-    run_id: str,
-    service: Service,
-    system: Literal[
-        "trueskill", "elo", "openskill", "bradley_terry", "nash", "alpha_rank", "score"
-    ] = "trueskill",
+    run_id: RunPath,
+    league: League,
+    who: Reader,
+    system: System = "trueskill",
+    player: Annotated[
+        list[str] | None, Query(max_length=50, description="of these alone; once for each")
+    ] = None,
 ) -> RatingHistory:
     """Each player's rating over the seconds of play, the run's moves and its own steps."""
-    history = service.rating_history(run_id, system)
-    series = [
+    return RatingHistory(system=system, series=rating_series(league.rating_history(run_id, system, player)))
+
+
+@router.get("/{run_id}/metrics", responses=responses(404))
+def get_metrics(run_id: RunPath, league: League, who: Reader) -> Metrics:
+    """Throughput, lag and each learner's losses over the run."""
+    return Metrics(items=league.metrics(run_id))
+
+
+def rating_series(history: dict[str, list[tuple[float, ...]]]) -> list[RatingSeries]:
+    """Returns rating histories as the API shows them."""
+
+    def column(points: list[tuple[float, ...]], k: int, digits: int) -> list[Any]:
+        return [round(p[k], digits) if digits else int(p[k]) for p in points]
+
+    return [
         RatingSeries(
             player=player,
-            play_seconds=[round(p[0], 1) for p in points],
-            moves=[int(p[1]) for p in points],
-            steps=[int(p[2]) for p in points],
-            mu=[round(p[3], 3) for p in points],
-            sigma=[round(p[4], 3) for p in points],
+            play_seconds=column(points, 0, 1),
+            moves=column(points, 1, 0),
+            steps=column(points, 2, 0),
+            mu=column(points, 3, 3),
+            sigma=column(points, 4, 3),
         )
         for player, points in history.items()
     ]
-    return RatingHistory(system=system, series=series)
-
-
-@router.get("/{run_id}/metrics")
-def get_metrics(run_id: str, service: Service) -> Metrics:
-    """Throughput, lag and each learner's losses over the run."""
-    return Metrics(items=service.metrics(run_id))

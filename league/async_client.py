@@ -1,0 +1,466 @@
+"""A typed client of the control plane, for asyncio. `league.client` is the same without it.
+
+Made by hand; `make client` writes `league/client.py` from it.
+
+    async with AsyncLeagueClient("http://127.0.0.1:8000") as league:
+        run = await league.launch({"game": "native:connect_four", "stop": {"minutes": 5}, "players": [...]})
+        async for event in league.events(run.id):
+            print(event.kind, event.player)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+import httpx
+from pydantic import BaseModel
+
+from league import schemas
+from league.errors import ApiError, TransportError
+
+M = TypeVar("M", bound=BaseModel)
+
+API = "/api/v1"
+TRIES = 4
+FIRST_WAIT_SECONDS = 0.3
+TIMEOUT_SECONDS = 30.0
+# Answers after which a request may be sent again as it was.
+AGAIN = frozenset({429, 502, 503, 504})
+
+
+class AsyncLeagueClient:
+    """Everything that the REST API offers. Players are named by (run, name).
+
+    A request that finds the server busy or away is sent again, a POST with an idempotency key of its own, so
+    that it is done once. Every method raises `ApiError`, which says what the server said.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        *,
+        verify: bool | str = True,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        """Args:
+        url: such as http://127.0.0.1:8000. token: an access token.
+        verify: False, or a file of certificates to trust. transport: instead of the network.
+        """
+        headers = {"Accept": "application/json"}
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
+        self._http = httpx.AsyncClient(
+            base_url=url.rstrip("/"),
+            headers=headers,
+            timeout=TIMEOUT_SECONDS,
+            verify=verify,
+            transport=transport,
+        )
+
+    async def __aenter__(self) -> AsyncLeagueClient:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Ends the connections."""
+        await self._http.aclose()
+
+    async def runs(self, limit: int = 50, cursor: str | None = None, **filters: Any) -> schemas.RunList:
+        """Returns a page of runs. Args: filters: state, game, tag, text, sort, order."""
+        return await self._get(schemas.RunList, "/runs", limit=limit, cursor=cursor, **filters)
+
+    async def run(self, run: str) -> schemas.RunDetails:
+        """Returns a run with its config."""
+        return await self._get(schemas.RunDetails, f"/runs/{_part(run)}")
+
+    async def launch(
+        self, config: dict[str, Any] | str | Path, tags: Sequence[str] = ()
+    ) -> schemas.RunDetails:
+        """Launches a run. Args: config: as data, as YAML text, or a YAML file's path."""
+        if isinstance(config, Path):
+            config = config.read_text(encoding="utf-8")
+        source = {"yaml": config} if isinstance(config, str) else {"config": config}
+        return await self._post(schemas.RunDetails, "/runs", {**source, "tags": list(tags)})
+
+    async def edit_run(
+        self,
+        run: str,
+        *,
+        name: str | None = None,
+        tags: Sequence[str] | None = None,
+        config: dict[str, Any] | None = None,
+        if_match: str | None = None,
+    ) -> schemas.RunDetails:
+        """Renames, tags, or changes the config. Args: config: a JSON merge patch. if_match: an ETag."""
+        body = {"name": name, "tags": None if tags is None else list(tags), "config": config}
+        headers = {} if if_match is None else {"If-Match": if_match}
+        return await self._patch(schemas.RunDetails, f"/runs/{_part(run)}", _given(body), headers)
+
+    async def pause(self, run: str) -> schemas.Run:
+        """Saves the learners and ends a run's processes."""
+        return await self._post(schemas.Run, f"/runs/{_part(run)}/pause")
+
+    async def resume(self, run: str) -> schemas.Run:
+        """Lets a run go on."""
+        return await self._post(schemas.Run, f"/runs/{_part(run)}/resume")
+
+    async def stop(self, run: str) -> schemas.Run:
+        """Ends a run."""
+        return await self._post(schemas.Run, f"/runs/{_part(run)}/stop")
+
+    async def clone(
+        self, run: str, name: str | None = None, config: dict[str, Any] | None = None
+    ) -> schemas.RunDetails:
+        """Launches another run from a run's config. Args: config: a JSON merge patch."""
+        return await self._post(
+            schemas.RunDetails, f"/runs/{_part(run)}/clone", _given({"name": name, "config": config})
+        )
+
+    async def delete_run(self, run: str, confirm: str) -> None:
+        """Removes a run with its data. Args: confirm: its name."""
+        await self._request("DELETE", f"/runs/{_part(run)}", params={"confirm": confirm})
+
+    async def standings(self, run: str, limit: int = 500, cursor: str | None = None) -> schemas.Standings:
+        """Returns the players, best first."""
+        return await self._get(schemas.Standings, f"/runs/{_part(run)}/standings", limit=limit, cursor=cursor)
+
+    async def payoffs(self, run: str, limit: int = 60) -> schemas.Payoffs:
+        """Returns win rates between the best players."""
+        return await self._get(schemas.Payoffs, f"/runs/{_part(run)}/payoffs", limit=limit)
+
+    async def ratings(
+        self, run: str, system: str = "trueskill", players: Sequence[str] = ()
+    ) -> schemas.RatingHistory:
+        """Returns ratings over time."""
+        return await self._get(
+            schemas.RatingHistory, f"/runs/{_part(run)}/ratings", system=system, player=list(players)
+        )
+
+    async def metrics(self, run: str) -> schemas.Metrics:
+        """Returns throughput, lag and losses over the run."""
+        return await self._get(schemas.Metrics, f"/runs/{_part(run)}/metrics")
+
+    async def players(
+        self, run: str, limit: int = 100, cursor: str | None = None, **filters: Any
+    ) -> schemas.PlayerList:
+        """Returns a page of a run's players. Args: filters: role, state, parent, text."""
+        return await self._get(
+            schemas.PlayerList, f"/runs/{_part(run)}/players", limit=limit, cursor=cursor, **filters
+        )
+
+    async def player(self, run: str, name: str) -> schemas.Player:
+        """Returns a player."""
+        return await self._get(schemas.Player, _player(run, name))
+
+    async def add_player(
+        self,
+        run: str,
+        name: str,
+        *,
+        checkpoint: str | None = None,
+        source: tuple[str | None, str] | None = None,
+        bot: str | None = None,
+        url: str | None = None,
+        label: str | None = None,
+        tags: Sequence[str] = (),
+    ) -> schemas.Command:
+        """Takes somebody into the pool; give one of checkpoint (sha256), source (run, player), bot, url."""
+        body = _given({"checkpoint": checkpoint, "bot": bot, "url": url, "label": label})
+        if source is not None:
+            body["from"] = _given({"run": source[0], "player": source[1]})
+        return await self._post(
+            schemas.Command, f"/runs/{_part(run)}/players", {"name": name, "tags": list(tags), **body}
+        )
+
+    async def describe_player(
+        self, run: str, name: str, *, label: str | None = None, tags: Sequence[str] | None = None
+    ) -> schemas.Command:
+        """Gives a player a label or tags."""
+        body = _given({"label": label, "tags": None if tags is None else list(tags)})
+        return await self._patch(schemas.Command, _player(run, name), body)
+
+    async def freeze(self, run: str, name: str) -> schemas.Command:
+        """Ends a player's learning."""
+        return await self._post(schemas.Command, f"{_player(run, name)}/freeze")
+
+    async def unfreeze(self, run: str, name: str) -> schemas.Command:
+        """Lets a frozen learner go on."""
+        return await self._post(schemas.Command, f"{_player(run, name)}/unfreeze")
+
+    async def retire(self, run: str, name: str) -> schemas.Command:
+        """Takes a player out of every match."""
+        return await self._post(schemas.Command, f"{_player(run, name)}/retire")
+
+    async def pin(self, run: str, name: str) -> schemas.Command:
+        """Makes a frozen player an anchor."""
+        return await self._post(schemas.Command, f"{_player(run, name)}/pin")
+
+    async def unpin(self, run: str, name: str) -> schemas.Command:
+        """Makes an anchor what it was."""
+        return await self._post(schemas.Command, f"{_player(run, name)}/unpin")
+
+    async def roll_back(self, run: str, name: str, to: str) -> schemas.Command:
+        """Lets a learner go on from another player's weights."""
+        return await self._post(schemas.Command, f"{_player(run, name)}/rollback", {"to": to})
+
+    async def branch(
+        self,
+        run: str,
+        name: str,
+        *,
+        copy: str | None = None,
+        learn: bool = False,
+        role: str | None = None,
+        share: float | None = None,
+    ) -> schemas.Command:
+        """Copies a player.
+
+        Args:
+          copy: the copy's name, of one that stays as it is. role, share: of one that learns.
+        """
+        body = _given({"name": copy, "learn": learn, "role": role, "share": share})
+        return await self._post(schemas.Command, f"{_player(run, name)}/branch", body)
+
+    async def command(self, run: str, command: int) -> schemas.Command:
+        """Returns whether something asked for has been done."""
+        return await self._get(schemas.Command, f"/runs/{_part(run)}/commands/{command}")
+
+    async def checkpoint(self, run: str, name: str) -> bytes:
+        """Returns a player's weights, safetensors."""
+        return (await self._request("GET", f"{_player(run, name)}/checkpoint")).content
+
+    async def upload(self, data: bytes, network: dict[str, Any] | None = None) -> schemas.Checkpoint:
+        """Uploads weights; returns their sha256. Args: network: what they are of, if they do not say it."""
+        params = {} if network is None else {"network": json.dumps(network)}
+        headers = {"Content-Type": "application/octet-stream", "Idempotency-Key": secrets.token_hex(16)}
+        answer = await self._request("POST", "/checkpoints", params=params, content=data, headers=headers)
+        return schemas.Checkpoint.model_validate_json(answer.content)
+
+    async def standing(self, run: str, name: str) -> schemas.Standing:
+        """Returns a player's row of the standings."""
+        return await self._get(schemas.Standing, f"{_player(run, name)}/standing")
+
+    async def player_ratings(self, run: str, name: str, system: str = "trueskill") -> schemas.RatingHistory:
+        """Returns a player's rating over time."""
+        return await self._get(schemas.RatingHistory, f"{_player(run, name)}/ratings", system=system)
+
+    async def opponents(self, run: str, name: str) -> schemas.HeadToHead:
+        """Returns what a player scored against everybody it has met."""
+        return await self._get(schemas.HeadToHead, f"{_player(run, name)}/opponents")
+
+    async def lineage(self, run: str, name: str) -> schemas.PlayerList:
+        """Returns a player and whom it was copied from."""
+        return await self._get(schemas.PlayerList, f"{_player(run, name)}/lineage")
+
+    async def act(
+        self,
+        run: str,
+        name: str,
+        observation: Sequence[Any],
+        legal: Sequence[Any] | None = None,
+        *,
+        temperature: float = 1.0,
+        details: bool = False,
+    ) -> schemas.Acted:
+        """Returns what a player would do."""
+        body = {"observation": observation, "legal": legal, "temperature": temperature, "details": details}
+        return await self._post(schemas.Acted, f"{_player(run, name)}/act", body, once=False)
+
+    async def matches(
+        self, run: str, limit: int = 100, cursor: str | None = None, **filters: Any
+    ) -> schemas.MatchList:
+        """Returns a page of series. Args: filters: player, opponent, purpose, outcome, since, until."""
+        return await self._get(
+            schemas.MatchList, f"/runs/{_part(run)}/matches", limit=limit, cursor=cursor, **filters
+        )
+
+    async def episodes(
+        self, run: str, limit: int = 50, cursor: str | None = None, player: str | None = None
+    ) -> schemas.EpisodeList:
+        """Returns games that were written down."""
+        return await self._get(
+            schemas.EpisodeList, f"/runs/{_part(run)}/episodes", limit=limit, cursor=cursor, player=player
+        )
+
+    async def replay(self, run: str, episode: int) -> schemas.Replay:
+        """Returns a game move by move."""
+        return await self._get(schemas.Replay, f"/runs/{_part(run)}/episodes/{episode}")
+
+    async def ask_tournament(self, run: str, players: Sequence[str], **rules: Any) -> schemas.Tournament:
+        """Asks for a tournament. Args: rules: form, opponents, rounds, greedy, max_games, precision, …"""
+        body = {"players": list(players), **rules}
+        return await self._post(schemas.Tournament, f"/runs/{_part(run)}/tournaments", body)
+
+    async def tournament(self, tournament: int) -> schemas.Tournament:
+        """Returns a tournament as far as it has been played."""
+        return await self._get(schemas.Tournament, f"/tournaments/{tournament}")
+
+    async def tournaments(
+        self, run: str, limit: int = 50, cursor: str | None = None
+    ) -> schemas.TournamentList:
+        """Returns a page of a run's tournaments."""
+        return await self._get(
+            schemas.TournamentList, f"/runs/{_part(run)}/tournaments", limit=limit, cursor=cursor
+        )
+
+    async def cancel_tournament(self, tournament: int) -> schemas.Tournament:
+        """Breaks a tournament off."""
+        return await self._post(schemas.Tournament, f"/tournaments/{tournament}/cancel")
+
+    async def wait_for_tournament(self, tournament: int, poll_seconds: float = 1.0) -> schemas.Tournament:
+        """Returns a tournament when it is over."""
+        while (found := await self.tournament(tournament)).state in ("pending", "running"):
+            await asyncio.sleep(poll_seconds)
+        return found
+
+    async def past_events(
+        self, run: str, limit: int = 100, cursor: str | None = None, **filters: Any
+    ) -> schemas.EventList:
+        """Returns a page of events, newest first. Args: filters: kind (a list), player."""
+        return await self._get(
+            schemas.EventList, f"/runs/{_part(run)}/events/log", limit=limit, cursor=cursor, **filters
+        )
+
+    async def events(
+        self, run: str, after: int = 0, kinds: Sequence[str] = (), player: str | None = None
+    ) -> AsyncIterator[schemas.Event]:
+        """Yields a run's events from after one on, as they come; a stream that breaks is taken up again."""
+        last = after
+        while True:
+            params = _given({"after": last, "kind": list(kinds), "player": player})
+            path = f"{API}/runs/{_part(run)}/events"
+            try:
+                async with self._http.stream("GET", path, params=params, timeout=60.0) as answer:
+                    if answer.status_code != 200:
+                        await answer.aread()
+                        raise _error(answer)
+                    fields: dict[str, str] = {}
+                    async for line in answer.aiter_lines():
+                        name, _, value = line.partition(":")
+                        if name:
+                            fields[name] = value.removeprefix(" ")
+                        elif not line:
+                            if "id" in fields:
+                                last = int(fields["id"])
+                                yield _event(last, json.loads(fields["data"]))
+                            fields = {}
+            except httpx.TransportError:
+                pass
+            await asyncio.sleep(FIRST_WAIT_SECONDS)
+
+    async def tokens(self) -> schemas.TokenList:
+        """Returns access tokens without themselves."""
+        return await self._get(schemas.TokenList, "/tokens")
+
+    async def create_token(self, name: str, scope: str, expires: str | None = None) -> schemas.NewToken:
+        """Makes an access token; it is shown this once."""
+        body = _given({"name": name, "scope": scope, "expires": expires})
+        return await self._post(schemas.NewToken, "/tokens", body, once=False)
+
+    async def revoke_token(self, token_id: str) -> schemas.Token:
+        """Ends an access token."""
+        return await self._post(schemas.Token, f"/tokens/{_part(token_id)}/revoke")
+
+    async def audit(self, limit: int = 100, cursor: str | None = None) -> schemas.AuditList:
+        """Returns who did what, newest first."""
+        return await self._get(schemas.AuditList, "/audit", limit=limit, cursor=cursor)
+
+    async def webhooks(self) -> schemas.WebhookList:
+        """Returns where events are sent."""
+        return await self._get(schemas.WebhookList, "/webhooks")
+
+    async def add_webhook(
+        self, url: str, kinds: Sequence[str] = (), run: str | None = None
+    ) -> schemas.NewWebhook:
+        """Sends events to a URL; the secret that signs them is shown this once."""
+        body = _given({"url": url, "kinds": list(kinds), "run": run})
+        return await self._post(schemas.NewWebhook, "/webhooks", body, once=False)
+
+    async def delete_webhook(self, webhook_id: str) -> None:
+        """Sends no more there."""
+        await self._request("DELETE", f"/webhooks/{_part(webhook_id)}")
+
+    async def games(self, family: str | None = None) -> schemas.GameList:
+        """Returns games by id."""
+        return await self._get(schemas.GameList, "/games", family=family)
+
+    async def game(self, game: str) -> schemas.Game:
+        """Returns what a game is like."""
+        return await self._get(schemas.Game, f"/games/{_part(game)}")
+
+    async def _get(self, model: type[M], path: str, **params: Any) -> M:
+        answer = await self._request("GET", path, params=_given(params))
+        return model.model_validate_json(answer.content)
+
+    async def _post(
+        self, model: type[M], path: str, body: dict[str, Any] | None = None, *, once: bool = True
+    ) -> M:
+        headers = {"Idempotency-Key": secrets.token_hex(16)} if once else {}
+        answer = await self._request("POST", path, json=body, headers=headers, again=once)
+        return model.model_validate_json(answer.content)
+
+    async def _patch(
+        self, model: type[M], path: str, body: dict[str, Any], headers: dict[str, str] | None = None
+    ) -> M:
+        answer = await self._request("PATCH", path, json=body, headers=headers or {})
+        return model.model_validate_json(answer.content)
+
+    async def _request(self, method: str, path: str, *, again: bool = True, **how: Any) -> httpx.Response:
+        wait = FIRST_WAIT_SECONDS
+        for left in reversed(range(TRIES)):
+            try:
+                answer = await self._http.request(method, API + path, **how)
+            except httpx.TransportError as error:
+                if not (again and left) or isinstance(error, httpx.UnsupportedProtocol):
+                    raise TransportError(f"{self._http.base_url}: {error or type(error).__name__}") from error
+            else:
+                if answer.is_success:
+                    return answer
+                if not (again and left and answer.status_code in AGAIN):
+                    raise _error(answer)
+            await asyncio.sleep(wait)
+            wait *= 2
+        raise AssertionError("unreachable")
+
+
+def _part(text: str) -> str:
+    """Returns one part of a path, whatever is in it."""
+    return quote(text, safe=":@")
+
+
+def _player(run: str, name: str) -> str:
+    return f"/players/{_part(f'{run}:{name}')}"
+
+
+def _given(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _error(answer: httpx.Response) -> ApiError:
+    try:
+        problem = schemas.Problem.model_validate_json(answer.content)
+    except ValueError:
+        problem = schemas.Problem(
+            type="about:blank",
+            title=answer.reason_phrase,
+            status=answer.status_code,
+            detail=f"{answer.request.url} answered {answer.status_code}, not by League",
+        )
+    return ApiError(problem.status, problem.type, problem.detail)
+
+
+def _event(number: int, data: dict[str, Any]) -> schemas.Event:
+    known = {name: data.pop(name, None) for name in ("kind", "player", "by", "at")}
+    return schemas.Event(id=number, data=data, **known)

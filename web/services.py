@@ -1,0 +1,99 @@
+"""The services of a request, and who asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+from fastapi import Depends, Request, Security
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from league.access import LOCAL, AccessService, Principal, Scope
+from league.acting import ActingService
+from league.bootstrap import Services
+from league.control import ControlService
+from league.errors import ForbiddenError, UnauthorizedError
+from league.services import LeagueService
+from league.webhooks import WebhookService
+from web.sessions import COOKIE, CSRF_HEADER, SAFE_METHODS, Sessions
+
+bearer = HTTPBearer(
+    auto_error=False, scheme_name="token", description="An access token: `league token create`."
+)
+
+
+def _services(request: Request) -> Services:
+    services: Services = request.app.state.services
+    return services
+
+
+AllServices = Annotated[Services, Depends(_services)]
+
+
+def _league(services: AllServices) -> LeagueService:
+    return services.league
+
+
+def _control(services: AllServices) -> ControlService:
+    return services.control
+
+
+def _access(services: AllServices) -> AccessService:
+    return services.access
+
+
+def _acting(services: AllServices) -> ActingService:
+    return services.acting
+
+
+def _webhooks(services: AllServices) -> WebhookService:
+    return services.webhooks
+
+
+def principal_of(request: Request, services: Services) -> Principal:
+    """Returns who asks: by bearer token, by the cookie of a login, or anybody on an open server.
+
+    Raises:
+      UnauthorizedError: nobody known. ForbiddenError: a change by cookie without its CSRF token.
+    """
+    header = request.headers.get("authorization")
+    if header is not None:
+        kind, _, token = header.partition(" ")
+        if kind.lower() != "bearer":
+            raise UnauthorizedError("Authorization: Bearer TOKEN is the only way in")
+        return services.access.principal(token.strip())
+    cookie = request.cookies.get(COOKIE)
+    if cookie is not None:
+        session = Sessions(services).read(cookie)
+        if session is not None:
+            if request.method not in SAFE_METHODS and request.headers.get(CSRF_HEADER) != session.csrf:
+                raise ForbiddenError(f"a change by cookie needs the header {CSRF_HEADER}")
+            return services.access.principal_of(session.token_id)
+    if services.access.is_open():
+        return LOCAL
+    raise UnauthorizedError("an access token is needed: Authorization: Bearer TOKEN")
+
+
+def _require(scope: Scope) -> Callable[..., Principal]:
+    def principal(
+        request: Request,
+        services: AllServices,
+        _: Annotated[HTTPAuthorizationCredentials | None, Security(bearer)] = None,
+    ) -> Principal:
+        who = principal_of(request, services)
+        if who.scope < scope:
+            raise ForbiddenError(f"this needs the scope {scope.name}, the token has {who.scope.name}")
+        return who
+
+    return principal
+
+
+League = Annotated[LeagueService, Depends(_league)]
+Control = Annotated[ControlService, Depends(_control)]
+Access = Annotated[AccessService, Depends(_access)]
+Acting = Annotated[ActingService, Depends(_acting)]
+Webhooks = Annotated[WebhookService, Depends(_webhooks)]
+Reader = Annotated[Principal, Depends(_require(Scope.read))]
+Operator = Annotated[Principal, Depends(_require(Scope.operate))]
+Admin = Annotated[Principal, Depends(_require(Scope.admin))]
+reads, operates, administers = _require(Scope.read), _require(Scope.operate), _require(Scope.admin)
