@@ -292,12 +292,12 @@ def match(
     server: Server = None,
     as_json: Json = False,
 ) -> None:
-    """Plays a run's players against each other, here or on a server; results are kept apart from the run's."""
+    """Plays a run's players against each other, here or on a server; the run's own results stay apart."""
     url = server or (Settings.load().server if home is None else None)
     if url is not None:
-        rules = {"form": form.value, "greedy": greedy, "seed": seed, "precision": precision}
-        rules |= {"confidence": confidence, "decide": decide, "max_games": max_games}
-        _match_on(url, run, players or [], against or [], top, rounds, rules, as_json)
+        asked: dict[str, Any] = {"form": form.value, "greedy": greedy, "seed": seed, "precision": precision}
+        asked |= {"confidence": confidence, "decide": decide, "max_games": max_games}
+        _match_on(url, run, players or [], against or [], top, rounds, asked, as_json)
         return
     stores = Stores.from_environment(home)
     service = stores.service()

@@ -64,10 +64,16 @@ def runs(context: typer.Context, home: Home = None, server: Server = None, as_js
         _print_json(found)
         return
     rows = [
-        (r.id, r.name, r.game, r.state, f"{r.moves:,}", f"{r.games:,}", f"{r.play_seconds / 60:.1f}", ", ".join(r.tags))
+        (
+            r.id,
+            r.name,
+            r.game,
+            r.state,
+            *(f"{n:,}" for n in (r.moves, r.games, round(r.play_seconds / 60, 1))),
+        )
         for r in found
-    ]  # fmt: skip
-    _print_table(("run", "name", "game", "state", "moves", "games", "minutes", "tags"), rows)
+    ]
+    _print_table(("run", "name", "game", "state", "moves", "games", "minutes"), rows)
 
 
 @runs_app.command("show")
@@ -346,9 +352,8 @@ def list_matches(
 ) -> None:
     """Lists series, newest first."""
     with connect(home, server) as client:
-        found = client.matches(
-            find_run(client, run).id, limit=limit, player=player, opponent=opponent, purpose=purpose, outcome=outcome
-        ).items  # fmt: skip
+        filters = {"player": player, "opponent": opponent, "purpose": purpose, "outcome": outcome}
+        found = client.matches(find_run(client, run).id, limit=limit, **filters).items
     if as_json:
         _print_json(found)
         return

@@ -17,7 +17,7 @@ from league.records import (
 )
 from league.services import run_as_json
 
-RUN_ID = r"^[0-9a-f]{1,32}$"
+RUN_ID = r"^[A-Za-z0-9_-]{1,32}$"
 PLAYER_NAME = r"^[A-Za-z0-9][A-Za-z0-9._@:+-]{0,99}$"
 Name = Annotated[str, StringConstraints(pattern=PLAYER_NAME)]
 RunId = Annotated[str, StringConstraints(pattern=RUN_ID)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,34 +19,35 @@ from tests.serial_league import play
 torch.set_num_threads(1)
 
 
+def make_small_config(**changes: Any) -> RunConfig:
+    """Returns the config of a real league that plays for seconds; keyword arguments replace sections."""
+    data: dict[str, Any] = {
+        "name": "small",
+        "topology": "sync",
+        "stop": {"moves": 120_000},
+        "players": [
+            {"role": "main", "share": 2, "snapshot": {"min_steps": 4_000, "max_steps": 16_000}},
+            {"role": "main_exploiter", "snapshot": {"min_steps": 4_000, "max_steps": 8_000}},
+        ],
+        "network": {"hidden": [32]},
+        "learner": {"minibatch": 512, "precision": "float32"},
+        "rollout": {
+            "num_envs": 256,
+            "fragment_length": 8,
+            "fragment_lanes": 64,
+            "episodes_per_series": 16,
+        },
+        "evaluation": {"share": 0.5, "num_envs": 32, "episodes": 8},
+        "anchors": ["random", "mcts:2"],
+        "save_interval_seconds": 0.3,
+    }
+    return RunConfig.from_data({**data, **changes})
+
+
 @pytest.fixture
 def small_config() -> Callable[..., RunConfig]:
     """Makes a config of a real league that plays for seconds; keyword arguments replace sections."""
-
-    def make(**changes: Any) -> RunConfig:
-        data: dict[str, Any] = {
-            "name": "small",
-            "topology": "sync",
-            "stop": {"moves": 120_000},
-            "players": [
-                {"role": "main", "share": 2, "snapshot": {"min_steps": 4_000, "max_steps": 16_000}},
-                {"role": "main_exploiter", "snapshot": {"min_steps": 4_000, "max_steps": 8_000}},
-            ],
-            "network": {"hidden": [32]},
-            "learner": {"minibatch": 512, "precision": "float32"},
-            "rollout": {
-                "num_envs": 256,
-                "fragment_length": 8,
-                "fragment_lanes": 64,
-                "episodes_per_series": 16,
-            },
-            "evaluation": {"share": 0.5, "num_envs": 32, "episodes": 8},
-            "anchors": ["random", "mcts:2"],
-            "save_interval_seconds": 0.3,
-        }
-        return RunConfig.from_data({**data, **changes})
-
-    return make
+    return make_small_config
 
 
 @pytest.fixture
@@ -58,10 +60,22 @@ def stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stores:
     return stores
 
 
+@pytest.fixture(scope="session")
+def played_home(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A folder with a small league that has been played to its end, and its id. To be copied, not changed."""
+    home = tmp_path_factory.mktemp("played") / "home"
+    stores = Stores.from_environment(str(home))
+    stores.open_database(upgrade=True).close()
+    return home, play(stores, make_small_config()).id
+
+
 @pytest.fixture
-def played_run(stores: Stores, small_config: Callable[..., RunConfig]) -> str:
-    """The id of a small league that has been played to its end."""
-    return play(stores, small_config()).id
+def played_run(stores: Stores, tmp_path: Path, played_home: tuple[Path, str]) -> str:
+    """The id of a small league, in `stores`, that has been played to its end."""
+    home, run_id = played_home
+    shutil.rmtree(tmp_path / "home")
+    shutil.copytree(home, tmp_path / "home")
+    return run_id
 
 
 @pytest.fixture

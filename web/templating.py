@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import datetime
 from importlib.resources import files
+from typing import Any
 
+from fastapi import Request
 from fastapi.templating import Jinja2Templates
 
-templates = Jinja2Templates(directory=str(files("web") / "templates"))
+from web.sessions import COOKIE, Sessions
+
+
+def _login(request: Request) -> dict[str, Any]:
+    """What every page knows of whoever looks at it: the token that its changes must bring along."""
+    cookie = request.cookies.get(COOKIE)
+    session = Sessions(request.app.state.services).read(cookie) if cookie else None
+    return {"csrf": session.csrf if session else None}
+
+
+templates = Jinja2Templates(directory=str(files("web") / "templates"), context_processors=[_login])
 
 
 def duration(seconds: float) -> str:

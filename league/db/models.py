@@ -130,8 +130,9 @@ class SeriesTable(Base):
     moves: Mapped[int]
     at: Mapped[float]
     __table_args__ = (
-        Index("ix_series_first", "run_id", "first", "number"),
-        Index("ix_series_second", "run_id", "second", "number"),
+        Index("ix_series_at", "run_id", "at", "number"),
+        Index("ix_series_first", "run_id", "first", "at", "number"),
+        Index("ix_series_second", "run_id", "second", "at", "number"),
     )
 
 

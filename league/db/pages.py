@@ -122,7 +122,7 @@ class LeaguePages:
         run_id: str,
         *,
         limit: int,
-        before: tuple[int, int] | None = None,
+        before: tuple[float, int, int] | None = None,
         player: str | None = None,
         opponent: str | None = None,
         purpose: str | None = None,
@@ -133,7 +133,7 @@ class LeaguePages:
         """Returns series, newest first.
 
         Args:
-          before: number and pair of the last of the page before.
+          before: moment, number and pair of the last of the page before.
           outcome: won, drawn or lost, from the player's side; needs `player`.
           since, until: seconds since 1970.
 
@@ -145,12 +145,13 @@ class LeaguePages:
             find_run(session, run_id)
             here: list[ColumnElement[bool]] = [t.run_id == run_id]
             if before is not None:
-                number, pair = before
-                here.append(or_(t.number < number, and_(t.number == number, t.pair > pair)))
+                at, number, pair = before
+                earlier = or_(t.number < number, and_(t.number == number, t.pair > pair))
+                here += [t.at <= at, or_(t.at < at, earlier)]
             if until is not None:
-                here.append(t.number < _number_at(session, run_id, until))
+                here.append(t.at < until)
             if since is not None:
-                here.append(t.number >= _number_at(session, run_id, since))
+                here.append(t.at >= since)
             if purpose is not None:
                 here.append(t.purpose == purpose)
             won, lost = t.wins_seat_0 + t.wins_seat_1, t.losses_seat_0 + t.losses_seat_1
@@ -165,15 +166,14 @@ class LeaguePages:
                     second.append({"won": won < lost, "lost": won > lost, "drawn": won == lost}[outcome])
                 second.append(t.first != t.second)
                 sides = [first, second]
+            order = (t.at.desc(), t.number.desc(), t.pair)
             # One index each, and the newest of both: an OR would sort everything a player has played.
             rows = [
                 row
                 for conditions in sides
-                for row in session.scalars(
-                    select(t).where(*here, *conditions).order_by(t.number.desc(), t.pair).limit(limit)
-                )
+                for row in session.scalars(select(t).where(*here, *conditions).order_by(*order).limit(limit))
             ]
-            rows.sort(key=lambda row: (-row.number, row.pair))
+            rows.sort(key=lambda row: (-row.at, -row.number, row.pair))
             return [MatchRecord(series_row(row), row.at) for row in rows[:limit]]
 
     def episodes(
@@ -211,22 +211,6 @@ def _find_player(session: Session, run_id: str, name: str) -> PlayerRow:
     if row is None:
         raise NotFoundError(f"no player {name!r} in run {run_id}")
     return row
-
-
-def _number_at(session: Session, run_id: str, at: float) -> int:
-    """Returns the first series' number at or after a moment: numbers grow with time, so halving finds it."""
-    t = SeriesTable
-    low, high = 0, find_run(session, run_id).next_series
-    while low < high:
-        middle = (low + high) // 2
-        found = session.execute(
-            select(t.number, t.at).where(t.run_id == run_id, t.number >= middle).order_by(t.number).limit(1)
-        ).first()
-        if found is None or found.at >= at:
-            high = middle
-        else:
-            low = found.number + 1
-    return low
 
 
 def _heading(row: Row[Any]) -> EpisodeRecord:

@@ -53,8 +53,9 @@ def upgrade() -> None:
             "  WHERE p.run_id = players.run_id AND p.second = players.name), 0)"
         )
     op.add_column("events", _text("actor", nullable=True))
-    op.create_index("ix_series_first", "series", ["run_id", "first", "number"])
-    op.create_index("ix_series_second", "series", ["run_id", "second", "number"])
+    op.create_index("ix_series_at", "series", ["run_id", "at", "number"])
+    op.create_index("ix_series_first", "series", ["run_id", "first", "at", "number"])
+    op.create_index("ix_series_second", "series", ["run_id", "second", "at", "number"])
     op.add_column("tournaments", sa.Column("state", sa.String(16), nullable=False, server_default="done"))
     op.add_column("tournaments", _text("actor", nullable=True))
     op.add_column("tournaments", _count("games"))
@@ -153,6 +154,7 @@ def downgrade() -> None:
         op.drop_column("tournaments", name)
     op.drop_index("ix_series_second", "series")
     op.drop_index("ix_series_first", "series")
+    op.drop_index("ix_series_at", "series")
     op.drop_column("events", "actor")
     for name in ("losses", "draws", "wins", "tags", "label"):
         op.drop_column("players", name)

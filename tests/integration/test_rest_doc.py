@@ -26,19 +26,21 @@ def test_the_lines_of_the_rest_page_work_as_they_stand(tmp_path: Path) -> None:
             "LEAGUE_HOME": str(home),
             "PATH": f"{Path(cli.LEAGUE).parent}:{os.environ['PATH']}",
         }
-        answer = subprocess.run(
-            ["bash", str(script)],
-            capture_output=True,
-            text=True,
-            env=environment,
-            timeout=240,
-            check=False,
-        )
-        assert answer.returncode == 0, answer.stdout[-3000:] + answer.stderr[-3000:]
+        output = tmp_path / "output"
+        with output.open("w") as file:
+            code = subprocess.run(
+                ["timeout", "240", "bash", "-x", str(script)],
+                stdout=file,
+                stderr=file,
+                env=environment,
+                check=False,
+            ).returncode
+        text = output.read_text()
+        assert code == 0, text[-3000:]
     for line in (
         '"kind":"unfreeze"',
         '"state":"done"',
         "clone the run with the other game",
         '"probabilities":',
     ):
-        assert line in answer.stdout
+        assert line in text

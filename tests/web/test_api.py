@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import pytest
 from fastapi.testclient import TestClient
 
 from league.bootstrap import Stores
-from web.app import create_app
-
-
-@pytest.fixture
-def client(stores: Stores) -> Iterator[TestClient]:
-    with TestClient(create_app(stores.services()), raise_server_exceptions=False) as client:
-        yield client
 
 
 def test_a_finished_league_is_readable(client: TestClient, played_run: str) -> None:

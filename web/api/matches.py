@@ -51,11 +51,11 @@ def list_matches(
     """Series of a run, newest first."""
     if player is None and (opponent is not None or outcome is not None):
         raise BadRequestError("opponent and outcome go with player")
-    before = decode(cursor, int, int)
+    before = decode(cursor, float, int, int)
     found = league.matches(
         run_id,
         limit=limit + 1,
-        before=None if before is None else (before[0], before[1]),
+        before=None if before is None else (before[0], before[1], before[2]),
         player=player,
         opponent=opponent,
         purpose=purpose,
@@ -63,10 +63,10 @@ def list_matches(
         since=since,
         until=until,
     )
-    last = found[limit - 1].series if len(found) > limit else None
+    last = found[limit - 1] if len(found) > limit else None
     body = {
         "items": [Match.as_json(m) for m in found[:limit]],
-        "next_cursor": encode(last.number, last.pair) if last else None,
+        "next_cursor": encode(last.at, last.series.number, last.series.pair) if last else None,
     }
     return Response(orjson.dumps(body), media_type="application/json")
 

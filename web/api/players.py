@@ -41,7 +41,7 @@ from web.services import Acting, Control, League, Operator, Reader
 of_runs = APIRouter(prefix="/runs", tags=["players"], route_class=IdempotentRoute)
 router = APIRouter(prefix="/players", tags=["players"], route_class=IdempotentRoute)
 
-ID = r"^[0-9a-f]{1,32}:[A-Za-z0-9][A-Za-z0-9._@:+-]{0,99}$"
+ID = r"^[A-Za-z0-9_-]{1,32}:[A-Za-z0-9][A-Za-z0-9._@:+-]{0,99}$"
 PlayerPath = Annotated[str, Path(pattern=ID, description="RUN:NAME", examples=["1a2b3c4d:main.0"])]
 
 
