@@ -176,6 +176,8 @@ def _rows(
         raise BadRequestError(f"legal: {len(rows)} rows for {len(obs)} observations")
     mask = np.zeros((len(obs), actions), np.bool_)
     for k, row in enumerate(rows):
+        if not isinstance(row, list):
+            raise BadRequestError(f"legal: a row is a list of actions from 0 to {actions - 1}")
         if len(row) == actions and all(type(x) is bool for x in row):
             mask[k] = row
         elif all(type(x) is int and 0 <= x < actions for x in row):

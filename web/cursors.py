@@ -13,6 +13,9 @@ from fastapi import Query
 from league.errors import BadRequestError
 
 Limit = Annotated[int, Query(ge=1, le=500, description="How many at most")]
+# Part of a name: no control characters, which databases cut texts off at.
+PLAIN = r"^[^\x00-\x1f\x7f]*$"
+Words = Annotated[str | None, Query(max_length=200, pattern=PLAIN)]
 Cursor = Annotated[
     str | None,
     Query(max_length=500, description="`next_cursor` of the page before", examples=["WzQyXQ"]),

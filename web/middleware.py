@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from urllib.parse import urlsplit
 
-from fastapi.responses import JSONResponse
 from limits import RateLimitItemPerSecond
 from limits.storage import MemoryStorage
 from limits.strategies import SlidingWindowCounterRateLimiter
@@ -46,12 +46,12 @@ class Guard:
             return
         services: Services = scope["app"].state.services
         headers, path = Headers(scope=scope), scope["path"]
-        begin, status = time.perf_counter(), 500
+        begin, status, started = time.perf_counter(), 500, False
 
         async def answer(message: Message) -> None:
-            nonlocal status
+            nonlocal status, started
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status, started = message["status"], True
                 out = MutableHeaders(scope=message)
                 for name, value in SECURITY_HEADERS.items():
                     out.setdefault(name, value)
@@ -64,18 +64,22 @@ class Guard:
         try:
             refusal = self._refusal(services, scope, headers, path)
             if refusal is not None:
-                status, detail, more = refusal
-                await problem(status, detail, headers=more)(scope, receive, answer)
+                code, detail, more = refusal
+                await problem(code, detail, headers=more)(scope, receive, answer)
                 return
-            upload = path == UPLOADS
             settings = services.settings
-            most = settings.max_upload_bytes if upload else settings.max_body_bytes
+            most = settings.max_upload_bytes if path == UPLOADS else settings.max_body_bytes
             limited = _Limited(receive, most)
-            try:
-                await self._app(scope, limited, answer)
-            except _TooLargeError:
-                if not limited.answered:
-                    await _too_large(most)(scope, receive, answer)
+
+            async def unless_cut_off(message: Message) -> None:
+                if started or not limited.is_too_large:
+                    await answer(message)
+
+            with contextlib.suppress(_TooLargeError):
+                await self._app(scope, limited, unless_cut_off)
+            if limited.is_too_large and not started:  # whatever the app made of a body that was cut off
+                detail = f"the body may have {most:,} bytes at most"
+                await problem(413, detail, headers={"Connection": "close"})(scope, receive, answer)
         finally:
             self._metrics.observe(scope, status, time.perf_counter() - begin)
 
@@ -97,7 +101,7 @@ class Guard:
                 return 403, f"a page of {origin[:100]} may change nothing here", {}
         most = settings.max_upload_bytes if path == UPLOADS else settings.max_body_bytes
         length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > most:
+        if not length.isdecimal() or len(length) > 15 or int(length) > most:
             return 413, f"the body may have {most:,} bytes at most", {"Connection": "close"}
         rate = settings.act_rate_limit if path.endswith("/act") else settings.rate_limit
         client = headers.get("authorization") or (scope.get("client") or ("",))[0]
@@ -123,19 +127,18 @@ class _Limited:
 
     def __init__(self, receive: Receive, most: int) -> None:
         self._receive, self._left = receive, most
-        self.answered = False
+
+    @property
+    def is_too_large(self) -> bool:
+        return self._left < 0
 
     async def __call__(self) -> Message:
         message = await self._receive()
         if message["type"] == "http.request":
             self._left -= len(message.get("body", b""))
-            if self._left < 0:
+            if self.is_too_large:
                 raise _TooLargeError
         return message
-
-
-def _too_large(most: int) -> JSONResponse:
-    return problem(413, f"the body may have {most:,} bytes at most", headers={"Connection": "close"})
 
 
 def _name(host: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
 from fastapi.testclient import TestClient
 
 from league.bootstrap import Stores
@@ -13,15 +12,14 @@ from tests.serial_league import play
 
 
 def test_a_game_without_opponents_is_shown_by_score(
-    stores: Stores, small_config: Callable[..., RunConfig], monkeypatch: pytest.MonkeyPatch
+    stores: Stores, small_config: Callable[..., RunConfig]
 ) -> None:
     players = [{"role": "main", "snapshot": {"min_steps": 2_000, "max_steps": 4_000}}]
     changes = {"players": players, "anchors": ["random"], "stop": {"moves": 20_000}}
     run_id = play(stores, small_config(game="openspiel:tiny_hanabi", **changes)).id
-    stores.export()
     from web.app import create_app
 
-    with TestClient(create_app(), base_url="http://127.0.0.1") as client:
+    with TestClient(create_app(stores.services()), base_url="http://127.0.0.1") as client:
         page = client.get(f"/runs/{run_id}").text
         assert "ranked by mean score" in page
         assert 'data-system="score"' in page

@@ -32,7 +32,7 @@ from league.schemas import (
 from league.services import Standing as StandingRow
 from league.services import standing_as_json
 from web.api.runs import RunPath, rating_series
-from web.cursors import Cursor, Limit, decode, encode
+from web.cursors import Cursor, Limit, Words, decode, encode
 from web.etags import IfMatch, etag_of, require_match
 from web.idempotency import IdempotencyKey, IdempotentRoute
 from web.problems import responses
@@ -66,8 +66,8 @@ def list_players(
     role: Literal["main", "main_exploiter", "league_exploiter", "historical", "anchor", "guest"]
     | None = None,
     state: Literal["learning", "frozen", "retired"] | None = None,
-    parent: Annotated[str | None, Query(max_length=100)] = None,
-    text: Annotated[str | None, Query(max_length=100, description="a part of the name or label")] = None,
+    parent: Words = None,
+    text: Annotated[Words, Query(description="a part of the name or label")] = None,
 ) -> Response:
     """A run's players in the order they joined."""
     after = decode(cursor, str)

@@ -23,7 +23,7 @@ from league.schemas import (
     Standings,
     System,
 )
-from web.cursors import Cursor, Limit, decode, encode
+from web.cursors import PLAIN, Cursor, Limit, Words, decode, encode
 from web.etags import IfMatch, etag_of, json_answer, require_match
 from web.idempotency import IdempotencyKey, IdempotentRoute
 from web.problems import responses
@@ -48,9 +48,9 @@ def list_runs(
     limit: Limit = 50,
     cursor: Cursor = None,
     state: Literal["pending", "running", "paused", "finished", "failed"] | None = None,
-    game: Annotated[str | None, Query(max_length=200)] = None,
-    tag: Annotated[str | None, Query(max_length=50)] = None,
-    text: Annotated[str | None, Query(max_length=100, description="a part of the name")] = None,
+    game: Words = None,
+    tag: Words = None,
+    text: Annotated[Words, Query(description="a part of the name")] = None,
     sort: Sort = "created_at",
     order: Literal["asc", "desc"] = "desc",
 ) -> RunList:
@@ -195,7 +195,8 @@ def get_ratings(
     who: Reader,
     system: System = "trueskill",
     player: Annotated[
-        list[str] | None, Query(max_length=50, description="of these alone; once for each")
+        list[Annotated[str, Query(pattern=PLAIN)]] | None,
+        Query(max_length=50, description="of these alone; once for each"),
     ] = None,
 ) -> RatingHistory:
     """Each player's rating over the seconds of play, the run's moves and its own steps."""
