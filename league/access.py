@@ -18,7 +18,7 @@ from typing import Any
 
 from league.db.access import AccessRepository
 from league.db.session import Database
-from league.errors import BadRequestError, UnauthorizedError
+from league.errors import BadRequestError, ConflictError, UnauthorizedError
 from league.records import AuditRecord, TokenRecord
 
 TOKEN = re.compile(r"league_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
@@ -108,7 +108,13 @@ class AccessService:
         return self._repository.tokens()
 
     def revoke(self, token_id: str, by: Principal) -> TokenRecord:
-        """Ends a token. Raises: NotFoundError."""
+        """Ends a token.
+
+        Raises:
+          NotFoundError. ConflictError: it is the one that asks; nobody might be left who can make another.
+        """
+        if token_id == by.token_id:
+            raise ConflictError("a token does not revoke itself; use another admin token, or `league token`")
         record = self._repository.revoke(token_id)
         with self._lock:
             self._believed.clear()

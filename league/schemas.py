@@ -32,7 +32,7 @@ System = Literal["trueskill", "elo", "openskill", "bradley_terry", "nash", "alph
 class Request(BaseModel):
     """A request's body. Unknown keys are errors, not silence."""
 
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=True)
 
 
 class Fault(BaseModel):
@@ -191,9 +191,7 @@ class PlayerSource(Request):
 class AddPlayer(Request):
     """Somebody to join the pool as a guest; give exactly one of checkpoint, from, bot, url."""
 
-    model_config = ConfigDict(
-        extra="forbid", allow_inf_nan=False, populate_by_name=True, validate_by_alias=True
-    )
+    model_config = ConfigDict(populate_by_name=True, validate_by_alias=True)
 
     name: Name = Field(examples=["challenger"])
     checkpoint: Sha | None = Field(None, description="what POST /checkpoints answered")
@@ -488,7 +486,9 @@ class EventList(BaseModel):
 class Act(Request):
     """Observations to act on."""
 
-    observation: list[Any] = Field(description="the numbers of one observation, or rows of them")
+    observation: list[Any] = Field(
+        description="the numbers of one observation, or rows of them", examples=[[0.0] * 84]
+    )
     legal: list[Any] | None = Field(
         None,
         description="the actions that may be played, or true or false for each; a row for each observation",

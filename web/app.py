@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.resources import files
@@ -65,6 +64,7 @@ def create_app(services: Services | None = None) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.services = None
+    app.state.documents = {}
     app.state.metrics = metrics = RequestMetrics()
     if services is not None:
         _use(app, services)
@@ -137,26 +137,35 @@ class _Cors:
 
 
 def _openapi(app: FastAPI) -> dict[str, Any]:
-    """Returns the document, with the problems that every operation can answer."""
-    if app.openapi_schema is None:
-        document = get_openapi(
-            title=app.title,
-            version=app.version,
-            summary=app.summary,
-            description=app.description,
-            routes=app.routes,
-            separate_input_output_schemas=False,
-        )
-        schemas = document.setdefault("components", {}).setdefault("schemas", {})
-        schema = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
-        schemas.update(schema.pop("$defs", {}))
-        schemas["Problem"] = schema
-        for name in ("HTTPValidationError", "ValidationError"):
-            schemas.pop(name, None)
-        for path, operations in document["paths"].items():
-            for operation in operations.values():
-                with contextlib.suppress(KeyError):
-                    if path in ("/livez", "/readyz"):
-                        del operation["security"]
-        app.openapi_schema = document
-    return app.openapi_schema
+    """Returns the document, with the problems that every operation can answer.
+
+    Whether a token is needed is as it is on this server just now.
+    """
+    services: Services | None = app.state.services
+    is_open = services is not None and services.access.is_open()
+    documents: dict[bool, dict[str, Any]] = app.state.documents
+    if is_open not in documents:
+        documents[is_open] = _document(app, is_open)
+    return documents[is_open]
+
+
+def _document(app: FastAPI, is_open: bool) -> dict[str, Any]:
+    document = get_openapi(
+        title=app.title,
+        version=app.version,
+        summary=app.summary,
+        description=app.description,
+        routes=app.routes,
+        separate_input_output_schemas=False,
+    )
+    schemas = document.setdefault("components", {}).setdefault("schemas", {})
+    schema = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+    schemas.update(schema.pop("$defs", {}))
+    schemas["Problem"] = schema
+    for name in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(name, None)
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            if is_open and "security" in operation:
+                operation["security"].append({})  # that is: or nothing
+    return document

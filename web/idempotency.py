@@ -26,6 +26,7 @@ IdempotencyKey = Annotated[
         min_length=1,
         max_length=LONGEST_KEY,
         pattern=r"^[\x21-\x7e]+$",
+        alias="Idempotency-Key",
         description="Any unique text; the same request again within a day gets the first one's answer",
     ),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -106,6 +107,16 @@ def of_error(error: Exception) -> JSONResponse:
     return problem(kind.status, str(error), kind.name, headers=headers)
 
 
+def _allowed(app: FastAPI, path: str) -> set[str]:
+    """Returns the methods of every operation of a path; the router itself names those of the first alone."""
+    return {
+        method.upper()
+        for template, operations in app.openapi()["paths"].items()
+        if re.fullmatch(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(template)), path)
+        for method in operations
+    }
+
+
 def install(app: FastAPI) -> None:
     """Makes every error of the app a problem+json answer."""
 
@@ -115,9 +126,13 @@ def install(app: FastAPI) -> None:
     async def changed(_: Request, error: Exception) -> JSONResponse:
         return problem(412, str(error))
 
-    async def http(_: Request, error: Exception) -> JSONResponse:
+    async def http(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, HTTPException)  # noqa: S101  registered for that class
-        return problem(error.status_code, str(error.detail), headers=dict(error.headers or {}))
+        headers = dict(error.headers or {})
+        if error.status_code == 405:
+            allowed = _allowed(app, request.url.path) or {headers.get("allow", "GET")}
+            headers["Allow"] = ", ".join(sorted(allowed))
+        return problem(error.status_code, str(error.detail), headers=headers)
 
     async def invalid(_: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, RequestValidationError)  # noqa: S101

@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 
 from league.access import LOCAL, AccessService
@@ -204,10 +203,33 @@ def test_no_other_web_page_reaches_an_open_server(services: Services, played_run
         assert client.post(freeze, headers={"Origin": "http://testserver"}).status_code == 200
 
 
-def test_every_route_says_what_it_needs(services: Services) -> None:
-    app = create_app(services)
-    for route in app.routes:
-        if isinstance(route, APIRoute) and route.path.startswith(API):
-            operation = app.openapi()["paths"][route.path][next(iter(route.methods)).lower()]
-            assert operation.get("security"), route.path
-            assert "401" in operation["responses"], route.path
+def test_every_operation_says_what_it_needs_and_shows_how_it_looks(services: Services) -> None:
+    services.access.create("any", "read", None, LOCAL)
+    document = create_app(services).openapi()
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            if path not in ("/livez", "/readyz"):
+                assert operation["security"] == [{"token": []}], (method, path)
+            assert "401" in operation["responses"], (method, path)
+            assert operation["summary"], (method, path)
+            assert operation["description"], (method, path)
+    # Every body has an example: its own, or one for a field.
+    for name, schema in document["components"]["schemas"].items():
+        if schema.get("additionalProperties") is False and name not in (
+            "PlayerSource",
+            "Branch",
+            "EditPlayer",
+        ):
+            fields = schema["properties"].values()
+            assert any("examples" in f or "examples" in str(f) for f in fields), name
+
+
+def test_an_open_server_says_that_no_token_is_needed(services: Services) -> None:
+    document = create_app(services).openapi()
+    assert document["paths"]["/api/v1/runs"]["get"]["security"] == [{"token": []}, {}]
+
+
+def test_no_token_locks_itself_out(client: TestClient, tokens: dict[str, str]) -> None:
+    mine = tokens["admin"].split("_")[1]
+    answer = client.post(f"{API}/tokens/{mine}/revoke", headers=bearer(tokens["admin"]))
+    assert answer.status_code == 409

@@ -50,7 +50,7 @@ def create_token(body: CreateToken, access: Access, who: Admin) -> NewToken:
     return NewToken(**asdict(record), token=token)
 
 
-@router.post("/tokens/{token_id}/revoke", tags=["access"], responses=responses(404))
+@router.post("/tokens/{token_id}/revoke", tags=["access"], responses=responses(404, 409))
 def revoke_token(token_id: TokenId, access: Access, who: Admin, key: IdempotencyKey = None) -> Token:
     """Ends a token, within a second on every server."""
     return Token(**asdict(access.revoke(token_id, who)))
@@ -104,13 +104,13 @@ async def upload_checkpoint(
     who: Operator,
     response: Response,
     network: Annotated[
-        str | None,
+        str,
         Query(
             max_length=4000,
             description="of safetensors that do not say it: the network as JSON",
             examples=['{"observation_size": 126, "num_actions": 7, "hidden": [128, 128]}'],
         ),
-    ] = None,
+    ] = "",
     key: IdempotencyKey = None,
 ) -> Checkpoint:
     """Takes weights in: safetensors, ONNX, or (admin) TorchScript; never a pickle.
@@ -120,7 +120,7 @@ async def upload_checkpoint(
     data = await request.body()
     if not data:
         raise BadRequestError("the body is empty; it is the file's bytes")
-    sha, upload = await run_in_threadpool(control.upload, data, network, who)
+    sha, upload = await run_in_threadpool(control.upload, data, network or None, who)
     return Checkpoint(sha256=sha, kind=upload.kind, bytes=len(upload.data), summary=upload.summary)
 
 

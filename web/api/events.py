@@ -26,6 +26,7 @@ from web.services import Access, League, Reader
 router = APIRouter(prefix="/runs", tags=["events"])
 
 CHECK_SECONDS = 10.0
+SERVER_SENT = {"type": "object", "properties": {k: {"type": "string"} for k in ("id", "event", "data")}}
 
 Kinds = Annotated[
     list[Annotated[str, Query(pattern=r"^[a-z_]{1,32}$")]] | None,
@@ -37,7 +38,7 @@ Who = Annotated[str | None, Query(pattern=PLAYER_NAME, description="only this pl
 @router.get(
     "/{run_id}/events",
     response_class=EventSourceResponse,
-    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}, **responses(404)},
+    responses={200: {"content": {"text/event-stream": {"schema": SERVER_SENT}}}, **responses(404)},
 )
 async def stream_events(
     run_id: RunPath,
