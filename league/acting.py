@@ -7,6 +7,7 @@ moment are played by one forward a player, and a policy stays in memory until it
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -64,6 +65,7 @@ class ActingService:
         self._pages = LeaguePages(database)
         self._checkpoint_url = checkpoint_url
         self._loaded: OrderedDict[tuple[str, str], _Loaded] = OrderedDict()
+        self._loading: dict[tuple[str, str], asyncio.Future[_Loaded]] = {}
         self._waiting: dict[tuple[str, str], list[_Waiting]] = {}
         self._rng = np.random.default_rng()
 
@@ -78,9 +80,13 @@ class ActingService:
         Raises:
           NotFoundError. BadRequestError: rows that do not fit the game. ConflictError: no network.
         """
-        loaded = self._loaded.get((run_id, player))
-        if loaded is None or time.monotonic() - loaded.checked_at > FRESH_SECONDS:
-            loaded = await asyncio.to_thread(self._load, run_id, player)
+        key = (run_id, player)
+        loaded = self._loaded.get(key)
+        if loaded is None:
+            loaded = await self._once(key)
+        elif time.monotonic() - loaded.checked_at > FRESH_SECONDS and key not in self._loading:
+            # One looks for newer weights while the others are answered by those at hand.
+            loaded = await self._once(key)
         obs, mask = _rows(observations, legal, loaded.spec)
         future: asyncio.Future[Moves] = asyncio.get_running_loop().create_future()
         queue = self._waiting.setdefault((run_id, player), [])
@@ -89,6 +95,15 @@ class ActingService:
             # Whoever else is being read just now joins the same forward.
             asyncio.get_running_loop().call_soon(self._play, (run_id, player))
         return await future
+
+    async def _once(self, key: tuple[str, str]) -> _Loaded:
+        """Loads a player, one caller for all who wait for it."""
+        task = self._loading.get(key)
+        if task is None:
+            task = asyncio.ensure_future(asyncio.to_thread(self._load, *key))
+            self._loading[key] = task
+            task.add_done_callback(lambda _: self._loading.pop(key, None))
+        return await asyncio.shield(task)
 
     def _play(self, key: tuple[str, str]) -> None:
         waiting = self._waiting.pop(key)
@@ -143,6 +158,11 @@ class ActingService:
             raise ConflictError(
                 f"{player} is the bot {record.bot}, which looks at the game, not at observations"
             )
+        if known is None:
+            # What has been imported by now stays; looked through by every full collection it would halt the
+            # event loop for a fifth of a second.
+            gc.collect()
+            gc.freeze()
         loaded = _Loaded(policy, spec, weights, time.monotonic())
         self._loaded[key] = loaded
         self._loaded.move_to_end(key)
@@ -190,6 +210,8 @@ def _rows(
 
 
 def _parts(table: npt.NDArray[Any], factors: tuple[int, ...]) -> list[npt.NDArray[Any]]:
+    if len(factors) == 1:
+        return [table]
     return list(np.split(table, np.cumsum(factors)[:-1], axis=1))
 
 

@@ -91,7 +91,7 @@ def main() -> None:
         stores = Stores.from_environment(str(home))
         stores.open_database(upgrade=True).close()
         run_id = play(stores, make_small_config()).id
-        limits = ["--max-time", str(options.seconds // 4), "--workers", "2", "--continue-on-failure"]
+        limits = ["--max-time", str(options.seconds // 4), "--continue-on-failure"]
         for token, known in product((False, True), (False, True)):
             checked = fuzz(home, run_id, limits, token=token, known=known)
             print(checked.stdout[-6000:])

@@ -16,6 +16,7 @@ from fastapi.staticfiles import StaticFiles
 from starlette.middleware.gzip import GZipMiddleware
 
 from league.bootstrap import Services, Stores
+from league.caching import Kept
 from league.schemas import Problem
 from league.webhooks import WebhookSender
 from web import docs, login, pages, problems
@@ -71,6 +72,7 @@ def create_app(services: Services | None = None) -> FastAPI:
     problems.install(app)
     app.include_router(health.router)
     for router in (
+        players.acting_router,  # the first that is looked at
         runs.router,
         players.of_runs,
         players.router,
@@ -104,6 +106,7 @@ def create_app(services: Services | None = None) -> FastAPI:
 
 def _use(app: FastAPI, services: Services) -> None:
     app.state.services = services
+    app.state.kept = Kept(256)
     app.state.hub = EventHub(services.league, services.settings.max_event_streams)
 
 

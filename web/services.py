@@ -1,15 +1,18 @@
-"""The services of a request, and who asks."""
+"""The services of a request, and who asks.
+
+What a route depends on is asynchronous where it does no I/O: the others each take a turn in a thread.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Annotated
 
 from fastapi import Depends, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from starlette.concurrency import run_in_threadpool
 
 from league.access import LOCAL, AccessService, Principal, Scope
-from league.acting import ActingService
 from league.bootstrap import Services
 from league.control import ControlService
 from league.errors import ForbiddenError, UnauthorizedError
@@ -22,7 +25,7 @@ bearer = HTTPBearer(
 )
 
 
-def _services(request: Request) -> Services:
+async def _services(request: Request) -> Services:
     services: Services = request.app.state.services
     return services
 
@@ -30,23 +33,19 @@ def _services(request: Request) -> Services:
 AllServices = Annotated[Services, Depends(_services)]
 
 
-def _league(services: AllServices) -> LeagueService:
+async def _league(services: AllServices) -> LeagueService:
     return services.league
 
 
-def _control(services: AllServices) -> ControlService:
+async def _control(services: AllServices) -> ControlService:
     return services.control
 
 
-def _access(services: AllServices) -> AccessService:
+async def _access(services: AllServices) -> AccessService:
     return services.access
 
 
-def _acting(services: AllServices) -> ActingService:
-    return services.acting
-
-
-def _webhooks(services: AllServices) -> WebhookService:
+async def _webhooks(services: AllServices) -> WebhookService:
     return services.webhooks
 
 
@@ -74,16 +73,37 @@ def principal_of(request: Request, services: Services) -> Principal:
     raise UnauthorizedError("an access token is needed: Authorization: Bearer TOKEN")
 
 
-def _require(scope: Scope) -> Callable[..., Principal]:
-    def principal(
+async def who_asks(request: Request, services: Services, scope: Scope) -> Principal:
+    """The same, who must have a scope; without a thread where it is known already.
+
+    Raises:
+      UnauthorizedError, ForbiddenError.
+    """
+    who = _remembered(request, services)
+    if who is None:
+        who = await run_in_threadpool(principal_of, request, services)
+    if who.scope < scope:
+        raise ForbiddenError(f"this needs the scope {scope.name}, the token has {who.scope.name}")
+    return who
+
+
+def _remembered(request: Request, services: Services) -> Principal | None:
+    """Returns who asks, if a token was looked up a moment ago, or the server is open; None: look."""
+    header = request.headers.get("authorization")
+    if header is not None:
+        return services.access.remembered(header.removeprefix("Bearer "))
+    if COOKIE in request.cookies or not services.access.is_open():
+        return None
+    return LOCAL
+
+
+def _require(scope: Scope) -> Callable[..., Awaitable[Principal]]:
+    async def principal(
         request: Request,
         services: AllServices,
         _: Annotated[HTTPAuthorizationCredentials | None, Security(bearer)] = None,
     ) -> Principal:
-        who = principal_of(request, services)
-        if who.scope < scope:
-            raise ForbiddenError(f"this needs the scope {scope.name}, the token has {who.scope.name}")
-        return who
+        return await who_asks(request, services, scope)
 
     return principal
 
@@ -91,9 +111,7 @@ def _require(scope: Scope) -> Callable[..., Principal]:
 League = Annotated[LeagueService, Depends(_league)]
 Control = Annotated[ControlService, Depends(_control)]
 Access = Annotated[AccessService, Depends(_access)]
-Acting = Annotated[ActingService, Depends(_acting)]
 Webhooks = Annotated[WebhookService, Depends(_webhooks)]
 Reader = Annotated[Principal, Depends(_require(Scope.read))]
 Operator = Annotated[Principal, Depends(_require(Scope.operate))]
 Admin = Annotated[Principal, Depends(_require(Scope.admin))]
-reads, operates, administers = _require(Scope.read), _require(Scope.operate), _require(Scope.admin)

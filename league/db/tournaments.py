@@ -55,6 +55,9 @@ class TournamentRepository:
         One that has killed whoever played it three times is failed.
         """
         t = TournamentRow
+        with self._database.read() as session:  # asked every second, and there is hardly ever one
+            if session.scalar(select(t.id).where(t.state.in_(("pending", "running"))).limit(1)) is None:
+                return None
         with self._database.write() as session:
             now = self._database.now(session)
             silent = and_(t.state == "running", t.heartbeat_at < now - SILENCE_SECONDS)

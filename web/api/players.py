@@ -6,9 +6,12 @@ from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 import orjson
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
 
-from league.access import Principal
+from league.access import Principal, Scope
+from league.bootstrap import Services
 from league.control import NewPlayer
 from league.records import CommandRecord, PlayerRecord
 from league.schemas import (
@@ -36,10 +39,11 @@ from web.cursors import Cursor, Limit, Words, decode, encode
 from web.etags import IfMatch, etag_of, require_match
 from web.idempotency import IdempotencyKey, IdempotentRoute
 from web.problems import responses
-from web.services import Acting, Control, League, Operator, Reader
+from web.services import Control, League, Operator, Reader, who_asks
 
 of_runs = APIRouter(prefix="/runs", tags=["players"], route_class=IdempotentRoute)
 router = APIRouter(prefix="/players", tags=["players"], route_class=IdempotentRoute)
+acting_router = APIRouter(prefix="/players", tags=["players"])
 
 ID = r"^[A-Za-z0-9_-]{1,32}:[A-Za-z0-9][A-Za-z0-9._@:+-]{0,99}$"
 PlayerPath = Annotated[str, Path(pattern=ID, description="RUN:NAME", examples=["1a2b3c4d:main.0"])]
@@ -278,18 +282,40 @@ def get_lineage(player_id: PlayerPath, league: League, who: Reader) -> PlayerLis
     return PlayerList(items=[Player.of(run_id, p) for p in league.lineage(run_id, name)])
 
 
-@router.post(
-    "/{player_id}/act", response_model=Acted, response_model_exclude_none=True, responses=responses(404, 409)
+@acting_router.post(
+    "/{player_id}/act",
+    response_model=Acted,
+    responses=responses(404, 409),
+    openapi_extra={
+        "security": [{"token": []}],
+        "requestBody": {
+            "required": True,
+            "content": {"application/json": {"schema": Act.model_json_schema()}},
+        },
+    },
 )
-async def act(player_id: PlayerPath, body: Act, acting: Acting, who: Reader) -> Response:
+async def act(player_id: PlayerPath, request: Request) -> Response:
     """What the player would do: for using it outside the league. All rows of a request are one batch."""
+    # Asked thousands of times a second, so it goes around what FastAPI does for the others.
+    services: Services = request.app.state.services
+    await who_asks(request, services, Scope.read)
+    try:
+        body = Act.model_validate_json(await request.body())
+    except ValidationError as error:
+        raise RequestValidationError(_located(error)) from error
     run_id, name = split(player_id)
-    moves = await acting.act(run_id, name, body.observation, body.legal, body.temperature)
+    moves = await services.acting.act(run_id, name, body.observation, body.legal, body.temperature)
     answer: dict[str, Any] = {"actions": moves.actions.tolist()}
     if body.details:
         answer["values"] = moves.values.round(6).tolist()
         answer["probabilities"] = moves.probabilities.round(6).tolist()
     return Response(orjson.dumps(answer), media_type="application/json")
+
+
+def _located(error: ValidationError) -> list[dict[str, Any]]:
+    """Returns a body's errors as FastAPI tells them."""
+    errors = error.errors(include_url=False, include_input=False, include_context=False)
+    return [{**e, "loc": ("body", *e["loc"])} for e in errors]
 
 
 def _command(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
+import orjson
 from fastapi import APIRouter, Path, Query, Request, Response
 
+from league.caching import Kept
 from league.records import RunRecord
 from league.schemas import (
     RUN_ID,
@@ -165,14 +166,17 @@ def get_standings(
     stamp = league.stamp(run_id)
     place = decode(cursor, int)
     begin = max(0, place[0]) if place else 0
-    rows = league.standings_json(run_id)
-    more = encode(begin + limit) if begin + limit < len(rows) else None
-    body = {
-        "run": Run.of(league.run(run_id)).model_dump(),
-        "standings": rows[begin : begin + limit],
-        "next_cursor": more,
-    }
-    return json_answer(request, body, etag_of(stamp, begin, limit))
+
+    def work_out() -> bytes:
+        rows = league.standings_json(run_id)
+        more = encode(begin + limit) if begin + limit < len(rows) else None
+        run = Run.of(league.run(run_id)).model_dump()
+        return orjson.dumps({"run": run, "standings": rows[begin : begin + limit], "next_cursor": more})
+
+    kept: Kept[bytes] = request.app.state.kept
+    return json_answer(
+        request, kept.get((run_id, begin, limit), stamp, work_out), etag_of(stamp, begin, limit)
+    )
 
 
 @router.get("/{run_id}/payoffs", response_model=Payoffs, responses=responses(404))
@@ -185,7 +189,9 @@ def get_payoffs(
 ) -> Response:
     """Win rates between the best players, in the order of the standings."""
     stamp = league.stamp(run_id)
-    return json_answer(request, asdict(league.payoffs(run_id, limit)), etag_of(stamp, limit))
+    kept: Kept[bytes] = request.app.state.kept
+    content = kept.get(("payoffs", run_id, limit), stamp, lambda: orjson.dumps(league.payoffs(run_id, limit)))
+    return json_answer(request, content, etag_of(stamp, limit))
 
 
 @router.get("/{run_id}/ratings", responses=responses(404))
