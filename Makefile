@@ -4,12 +4,12 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: run test test-browser conformance lint format bench clean
+.PHONY: run test test-browser conformance client fuzz lint format bench bench-api clean
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "League needs Python 3.11 or newer; try make PYTHON=python3.11"'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,games,postgres]'
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,exported,games,postgres]'
 	touch $(READY)
 
 run: $(READY)
@@ -24,6 +24,12 @@ test-browser: $(READY)
 conformance: $(READY)
 	$(BIN)/league games report docs/games.md
 
+client: $(READY)
+	$(BIN)/python -m league.client_writer
+
+fuzz: $(READY)
+	$(BIN)/python -m tests.fuzz
+
 lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -36,6 +42,9 @@ format: $(READY)
 
 bench: $(READY)
 	$(BIN)/league bench
+
+bench-api: $(READY)
+	$(BIN)/python -m tests.load --out docs/service-speed.md
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache

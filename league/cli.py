@@ -112,6 +112,7 @@ def run(
     with contextlib.ExitStack() as parts:
         stop = parts.enter_context(_stop_on_signals())
         if listener is not None:
+            os.environ["LEAGUE_LOOPBACK"] = "true"
             parts.enter_context(BackgroundServer(listener))
             if settings.play_tournaments:
                 parts.enter_context(tournaments)

@@ -32,12 +32,12 @@ class Settings(BaseSettings):
     tls_cert: Path | None = Field(None, description="Certificate chain (PEM) to serve HTTPS with.")
     tls_key: Path | None = Field(None, description="Its private key (PEM).")
     loopback: bool = Field(
-        True,
-        description="Set by `league serve`: whether it listens on loopback only. "
-        "Elsewhere nobody is let in without a token.",
+        False,
+        description="Set by `league serve` and `league run`: whether they listen on loopback only. Where it "
+        "is not said, nobody is let in without a token.",
     )
     allowed_hosts: Words = Field(
-        ("localhost", "127.0.0.1", "[::1]", "testserver"),
+        ("localhost", "127.0.0.1", "[::1]"),
         description="Host names under which the open server answers; others are refused, so that no web page "
         "can reach it by a name of its own. With tokens any name will do.",
     )

@@ -21,6 +21,7 @@ from league.schemas import Problem
 from league.webhooks import WebhookSender
 from web import docs, login, pages, problems
 from web.api import admin, events, health, matches, players, runs
+from web.examples import add_examples
 from web.hub import EventHub
 from web.metrics import RequestMetrics
 from web.middleware import Guard
@@ -171,4 +172,5 @@ def _document(app: FastAPI, is_open: bool) -> dict[str, Any]:
         for operation in operations.values():
             if is_open and "security" in operation:
                 operation["security"].append({})  # that is: or nothing
+    add_examples(document)
     return document

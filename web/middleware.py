@@ -26,7 +26,7 @@ SECURITY_HEADERS = {
         "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
     ),
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",
 }
 UPLOADS = "/api/v1/checkpoints"
 BURST_SECONDS = 2

@@ -8,7 +8,11 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+import trustme
 
+from league.bootstrap import Stores
+from league.client import LeagueClient
+from league.errors import ApiError
 from tests import command_line as cli
 
 ROOT = Path(__file__).parents[2]
@@ -61,8 +65,67 @@ def test_a_database_that_cannot_be_opened_or_is_newer(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "example.org"])  # noqa: S104
 def test_nobody_else_is_let_in(host: str, tmp_path: Path) -> None:
-    cli.run("db", "upgrade", "--home", str(tmp_path))
-    assert f"refusing to listen on {host}" in refused("serve", "--host", host, "--home", str(tmp_path))
+    error = refused("serve", "--host", host, "--home", str(tmp_path))
+    assert "needs access tokens and there is none" in error
+    assert "league token create" in error
+    error = refused("run", QUICKSTART, "--host", host, "--home", str(tmp_path))
+    assert f"refusing to listen on {host}" in error
+
+
+def test_beyond_loopback_by_token_and_over_tls(tmp_path: Path) -> None:
+    home, port = str(tmp_path / "home"), cli.free_port()
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    certificate = authority.issue_cert("127.0.0.1")
+    certificate.private_key_pem.write_to_path(str(tmp_path / "key.pem"))
+    certificate.cert_chain_pems[0].write_to_path(str(tmp_path / "cert.pem"))
+    cli.run("db", "upgrade", "--home", home)
+    made = cli.run("token", "create", "--scope", "read", "--expires", "1h", "--home", home)
+    tls = ("--tls-cert", str(tmp_path / "cert.pem"), "--tls-key", str(tmp_path / "key.pem"))
+    assert "needs both" in refused("serve", "--home", home, *tls[:2])
+    assert "no such file" in refused("serve", "--home", home, *tls[:3], str(tmp_path / "nothing.pem"))
+    url = f"https://127.0.0.1:{port}"
+    verify = str(tmp_path / "ca.pem")
+    with cli.started("serve", "--host", "0.0.0.0", "--port", str(port), "--home", home, *tls):  # noqa: S104
+
+        def answers() -> bool:
+            with LeagueClient(url, made.stdout.strip(), verify=verify) as league:
+                return league.runs().items == []
+
+        cli.wait_until(answers, "the server")
+        with LeagueClient(url, verify=verify) as league, pytest.raises(ApiError, match="token is needed"):
+            league.runs()
+
+
+def test_a_league_is_steered_from_the_shell(stores: Stores, played_run: str, tmp_path: Path) -> None:
+    home = ("--home", str(tmp_path / "home"))
+
+    def league(*arguments: str) -> str:
+        answer = cli.run(*arguments, *home)
+        assert answer.returncode == 0, answer.stderr
+        return answer.stdout
+
+    assert "freeze main.0: done" in league("players", "freeze", "latest", "main.0")
+    assert json.loads(league("players", "list", "latest", "--state", "frozen", "--role", "main", "--json"))
+    assert "does not learn" in refused("players", "freeze", "latest", "main.0", *home)
+    league("players", "download", "latest", "main.0", str(tmp_path / "main.safetensors"))
+    league("players", "add", "latest", "again", "--file", str(tmp_path / "main.safetensors"), "--label", "It")
+    assert json.loads(league("players", "show", "latest", "again"))["label"] == "It"
+    league("runs", "edit", "latest", "learner.entropy.start=0.05", "--name", "renamed")
+    assert json.loads(league("runs", "show", "latest"))["config"]["learner"]["entropy"]["start"] == 0.05
+    error = refused("runs", "edit", "latest", "learner.entropi=1", *home)
+    assert "did you mean entropy?" in error
+    assert "frozen main.0 by local" in league("matches", "events", "latest")
+    games = json.loads(league("matches", "games", "latest", "--json"))
+    assert "most likely" in league("matches", "replay", "latest", str(games[0]["id"]))
+    assert "rating" in league("matches", "list", "latest", "--player", "main.0", "--purpose", "evaluation")
+    token = league("token", "create", "--scope", "read", "--name", "ci").strip()
+    assert token.startswith("league_")
+    assert token not in league("token", "list")
+    assert "no run 'nope'" in refused("players", "list", "nope", *home)
+    league("runs", "delete", "latest", "--confirm", "renamed")
+    assert json.loads(league("runs", "--json")) == []
+    assert "http://127.0.0.1:1" in refused("runs", "--server", "http://127.0.0.1:1")
 
 
 def test_a_run_that_is_not_there(tmp_path: Path) -> None:

@@ -58,6 +58,7 @@ def test_events_are_followed_over_the_network(
 ) -> None:
     monkeypatch.setenv("LEAGUE_DATABASE_URL", stores.database_url)
     monkeypatch.setenv("LEAGUE_CHECKPOINT_URL", stores.checkpoint_url)
+    monkeypatch.setenv("LEAGUE_LOOPBACK", "true")
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     with BackgroundServer(bind("127.0.0.1", port)), LeagueClient(url) as league:

@@ -183,7 +183,7 @@ def test_a_config_from_elsewhere_names_no_code_of_ours(services: Services, playe
     from web.app import create_app
 
     _, token = services.access.create("someone", "operate", None, LOCAL)
-    with TestClient(create_app(services)) as client:
+    with TestClient(create_app(services), base_url="http://localhost") as client:
         body = {"config": {"game": "python:os:getcwd", "stop": {"minutes": 1}, "players": [{"role": "main"}]}}
         headers = {"Authorization": f"Bearer {token}"}
         assert "LEAGUE_PYTHON_MODULES" in refused(client.post(f"{API}/runs", json=body, headers=headers), 403)
@@ -206,7 +206,7 @@ def test_too_many_requests_are_told_to_wait(services: Services) -> None:
     from web.app import create_app
 
     slow = replace(services, settings=services.settings.model_copy(update={"rate_limit": 5.0}))
-    with TestClient(create_app(slow)) as client:
+    with TestClient(create_app(slow), base_url="http://localhost") as client:
         answers = [client.get(f"{API}/runs") for _ in range(15)]
         assert answers[0].status_code == 200
         last = answers[-1]

@@ -8,6 +8,7 @@ from fastapi.testclient import TestClient
 
 from league.bootstrap import Stores
 from league.config import RunConfig
+from league.settings import Settings
 from tests.serial_league import play
 
 
@@ -19,7 +20,9 @@ def test_a_game_without_opponents_is_shown_by_score(
     run_id = play(stores, small_config(game="openspiel:tiny_hanabi", **changes)).id
     from web.app import create_app
 
-    with TestClient(create_app(stores.services()), base_url="http://127.0.0.1") as client:
+    with TestClient(
+        create_app(stores.services(Settings(loopback=True))), base_url="http://127.0.0.1"
+    ) as client:
         page = client.get(f"/runs/{run_id}").text
         assert "ranked by mean score" in page
         assert 'data-system="score"' in page
