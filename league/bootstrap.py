@@ -72,6 +72,12 @@ class Stores:
             database.require_current()
         return database
 
+    def create_if_empty(self) -> None:
+        """Makes the database's schema where there is none yet. Raises: DatabaseError."""
+        database = Database(self.database_url)
+        database.create_if_empty()
+        database.close()
+
     def service(self) -> LeagueService:
         """Returns the reading service over an opened database. Raises: DatabaseError."""
         return LeagueService(self.open_database(upgrade=False))

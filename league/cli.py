@@ -204,7 +204,7 @@ def supervise(
     from league.runtime.supervisor import Supervisor
 
     stores = Stores.from_environment(home)
-    stores.open_database(upgrade=False).close()
+    stores.create_if_empty()
     supervisor = Supervisor(stores.database_url, stores.checkpoint_url)
     with _stop_on_signals() as stop:
         if with_parent:

@@ -53,6 +53,7 @@ def connect(home: str | None, server: str | None) -> Iterator[LeagueClient]:
             yield client
         return
     stores = Stores.from_environment(home)
+    stores.create_if_empty()
     services = stores.services(settings.model_copy(update=UNHURRIED), trusted=True)
     # By name, so that no arrow runs from the league back up to the web.
     app = importlib.import_module(APP_MODULE).create_app(services)

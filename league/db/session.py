@@ -78,6 +78,12 @@ class Database:
                 config.attributes["connection"] = connection
                 command.upgrade(config, "head")
 
+    def create_if_empty(self) -> None:
+        """Makes the schema where there is none yet. Raises: DatabaseError: it cannot be opened."""
+        current, _ = self._revisions()
+        if current is None:
+            self.upgrade()
+
     def downgrade(self, revision: str) -> None:
         """Takes the schema back to an earlier program's; what that one does not know is dropped."""
         with self._connect() as connection, connection.begin():

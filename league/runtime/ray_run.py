@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import signal
 import tempfile
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -37,6 +39,7 @@ def local_ray(config: RunConfig) -> Iterator[None]:
     # Ray would warn of each of these on a terminal that shows the league's progress.
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    terminated = signal.getsignal(signal.SIGTERM)
     with reaped(folder):
         ray.init(
             address="local",
@@ -47,6 +50,9 @@ def local_ray(config: RunConfig) -> Iterator[None]:
             object_store_memory=OBJECT_STORE_BYTES,
             _temp_dir=folder,
         )
+        if threading.current_thread() is threading.main_thread():
+            # Ray answers SIGTERM by dying on the spot; ours has the learners saved first.
+            signal.signal(signal.SIGTERM, terminated)
         try:
             yield
         finally:

@@ -38,3 +38,26 @@ def test_a_launched_run_is_claimed_by_one_supervisor_and_shown_by_the_server(
         assert service.run(run_id).lease_token == 1  # claimed once
         kinds = [e.kind for e in service.events(run_id)]
         assert kinds.count("run_started") == 1
+
+
+def test_a_server_told_to_stop_has_its_supervisor_save_the_league(tmp_path: Path) -> None:
+    home, port = str(tmp_path / "home"), cli.free_port()
+    config = tmp_path / "long.yaml"
+    config.write_text(
+        "stop: {minutes: 5}\nplayers: [{role: main}]\nnetwork: {hidden: [32]}\nrollout: {num_envs: 512}\n"
+    )
+    launched = cli.run("runs", "launch", str(config), "--home", home, "--json")
+    assert launched.returncode == 0, launched.stderr
+    url = f"http://127.0.0.1:{port}/api/v1/runs"
+    with cli.started("serve", "--supervise", "--home", home, "--port", str(port)) as server:
+        cli.wait_until(lambda: cli.get(url)["items"][0]["moves"] > 100_000, "play")
+        processes = cli.family(server)
+        server.send_signal(signal.SIGTERM)
+        output, _ = server.communicate(timeout=40)
+        assert "SIGTERM received" not in output
+    assert not any(p.is_running() and "supervise" in p.cmdline() for p in processes)
+    service = Stores.from_environment(home).service()
+    (run,) = service.runs()
+    assert (run.state, run.lease_owner) == ("paused", None)
+    assert service.latest_events(run.id)[0].kind == "interrupted"
+    assert service.player(run.id, "main.0").steps > 0
