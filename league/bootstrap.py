@@ -12,6 +12,7 @@ from league.control import ControlService
 from league.db.idempotency import IdempotencyRepository
 from league.db.session import Database
 from league.errors import DatabaseError
+from league.playing import PlayService
 from league.services import LeagueService
 from league.settings import Settings
 from league.webhooks import WebhookService
@@ -29,6 +30,7 @@ class Services:
     access: AccessService
     acting: ActingService
     webhooks: WebhookService
+    plays: PlayService
     idempotency: IdempotencyRepository
 
 
@@ -94,12 +96,14 @@ class Stores:
         settings = settings or Settings.load()
         database = self.open_database(upgrade=False)
         access = AccessService(database, loopback=settings.loopback, trusted=trusted)
+        control = ControlService(database, self.checkpoint_url, access, settings)
         return Services(
             settings,
             LeagueService(database),
-            ControlService(database, self.checkpoint_url, access, settings),
+            control,
             access,
             ActingService(database, self.checkpoint_url),
             WebhookService(database, access, settings),
+            PlayService(database, self.checkpoint_url, control),
             IdempotencyRepository(database),
         )

@@ -59,7 +59,13 @@ class NewPlayer:
 
 
 class ControlService:
-    """Runs, players and tournaments, steered. Every change is in the audit log."""
+    """Runs, players and tournaments, steered. Every change is in the audit log.
+
+    Attributes:
+      human_scope: of people who play.
+    """
+
+    human_scope = Scope.read
 
     def __init__(
         self, database: Database, checkpoint_url: str, access: AccessService, settings: Settings
@@ -260,6 +266,11 @@ class ControlService:
             raise SteeringError(command.error or "refused")
         return command
 
+    def enqueue(self, run_id: str, kind: str, player: str, data: dict[str, Any], by: Principal) -> None:
+        """Has a command carried out when the run's owner gets to it; where there is none, here and now."""
+        self._commands.add(run_id, kind, player, data, by.name)
+        self._carry_out(run_id)
+
     def command_of(self, run_id: str, command_id: int) -> CommandRecord:
         """Raises: NotFoundError."""
         return self._commands.get(run_id, command_id)
@@ -380,9 +391,9 @@ class ControlService:
         source = self._pages.player(source_run, new.source_player or "")
         if source.bot is not None:
             return {"bot": source.bot}
-        return {"checkpoint": self._weights_of(source), "steps": source.steps, "source": source_run}
+        return {"checkpoint": self.weights_of(source), "steps": source.steps, "source": source_run}
 
-    def _weights_of(self, player: PlayerRecord) -> str:
+    def weights_of(self, player: PlayerRecord) -> str:
         """Returns the sha256 of weights that stay: of a learning player, a copy of where it is."""
         from agents import weights
         from league.checkpoints import CheckpointStore

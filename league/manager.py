@@ -20,7 +20,7 @@ from league.config import PlayerConfig, RunConfig
 from league.errors import ConfigError, SteeringError
 from league.orders import LearnerProgress, Order, SnapshotOrder, TakeoverOrder
 from league.pool_ratings import PoolRatings
-from league.records import Changes, EventRecord, PairRow, PlayerRecord, SeriesRow, Snapshot
+from league.records import HUMAN, Changes, EventRecord, PairRow, PlayerRecord, SeriesRow, Snapshot
 from league.steering import Steering
 from matchmaking.errors import DuplicateResultError, ResultError
 from matchmaking.evaluation import TRIES
@@ -340,6 +340,14 @@ class LeagueManager:
             if not any(side in self._sides.of(main) for main in mains if main != name):
                 raise SteeringError(f"{name} is the last main of its side; branch another before it retires")
 
+    def record_played(self, players: tuple[str, ...], returns: tuple[float, ...], moves: int) -> None:
+        """Takes in a rated game of two that was played outside the league's own. Args: by seat."""
+        series = self._lease(players, (False, False), 1, "evaluation", "played", (0, 1))
+        margin = 0.5 * (returns[0] - returns[1])
+        counts = np.zeros((2, 3), np.int64)
+        counts[0, 0 if margin > 0 else 2 if margin < 0 else 1] = 1
+        self.record([SeriesResult.of_two(series, counts, margin, moves)])
+
     def extend_roster(self, entry: dict[str, Any]) -> str:
         """Appends an entry of one player; returns the name it will have.
 
@@ -560,6 +568,8 @@ class LeagueManager:
         self._dirty_players[player.name] = None
 
     def _note_member(self, player: PlayerRecord) -> None:
+        if player.bot == HUMAN:
+            return
         facts = player.for_matching()
         self._roster.put(facts)
         if self._sides.limited:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from agents.seating import SeriesResult
 from league.config_sections import RatingsConfig
-from league.records import PlayerRecord
+from league.records import HUMAN, PlayerRecord
 from matchmaking.evaluation import RatedPlayer, RatedPool
 from matchmaking.payoff import PayoffMatrix
 from matchmaking.rankings import rank
@@ -54,7 +54,7 @@ class PoolRatings:
     def see(self, player: PlayerRecord) -> None:
         """Lets match-making know a player as it is now."""
         rating = self._tables["score" if self._score else "trueskill"].get(player.name)
-        if player.state == "retired" or rating is None:
+        if player.state == "retired" or rating is None or player.bot == HUMAN:
             self.rated.remove(player.name)
         else:
             anchor = player.role == "anchor" and self._score is None

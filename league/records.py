@@ -12,6 +12,8 @@ from matchmaking.records import Player, Role, State
 
 RunState = Literal["pending", "running", "paused", "finished", "failed"]
 DesiredState = Literal["running", "paused", "stopped"]
+# The "bot" of a person: in the record like anybody, but never matched.
+HUMAN = "human"
 
 
 @dataclass(frozen=True)

@@ -624,3 +624,68 @@ class Game(BaseModel):
 
 class Health(BaseModel):
     status: str
+
+
+class BeginPlay(Request):
+    """A game against a player; `seat` is yours."""
+
+    player: Name = Field(examples=["main.0"])
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$", description="yours", examples=["ada"])
+    seat: int = Field(0, ge=0, le=1)
+    rated: bool = Field(
+        False, description="the result counts; then there are no hints and nothing is taken back"
+    )
+
+
+class MakeMove(Request):
+    """Your move."""
+
+    action: int = Field(ge=0, lt=2**62, examples=[3])
+
+
+class Position(BaseModel):
+    """A position: `cells` row by row where it is a grid, else text; `targets`: the cell of an action."""
+
+    kind: str
+    text: str
+    rows: int
+    columns: int
+    cells: list[str]
+    pieces: str
+    turn: int | None
+    targets: dict[str, int]
+    names: dict[str, str]
+
+
+class Play(BaseModel):
+    """A game against a player as it stands. `you` is your name in the run, `result`: won, drawn or lost."""
+
+    id: str
+    run: str
+    player: str
+    you: str
+    seat: int
+    rated: bool
+    moves: int
+    over: bool
+    your_turn: bool
+    legal: list[int]
+    names: dict[str, str]
+    position: Position | None
+    last: int | None
+    result: str | None
+    returns: list[float] | None
+
+
+class Hint(BaseModel):
+    """What the player would do in your place."""
+
+    probabilities: dict[str, float]
+    value: float | None
+
+
+class CheckedConfig(BaseModel):
+    """A config that would do: its game, and who would be in the pool at the beginning."""
+
+    game: str
+    players: list[str]

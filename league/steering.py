@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from league.config_errors import nearest
 from league.errors import SteeringError
 from league.orders import BeginOrder, Carried, FreezeOrder, Order, ResumeOrder, RollbackOrder, SnapshotOrder
-from league.records import CommandRecord, PlayerRecord
+from league.records import HUMAN, CommandRecord, PlayerRecord
 from matchmaking.records import State
 
 if TYPE_CHECKING:
@@ -116,6 +116,9 @@ class Steering:
         if command.kind == "add":
             self._add(command)
             return None
+        if command.kind == "played":
+            self._played(command)
+            return None
         player = self._league.players.get(command.player)
         if player is None:
             hint = nearest(command.player, list(self._league.players))
@@ -150,6 +153,17 @@ class Steering:
                 tags=tuple(data.get("tags", ())),
             )
         )
+
+    def _played(self, command: CommandRecord) -> None:
+        """data: players and returns by seat, moves: a person's rated game; they join with their first."""
+        human, players = command.player, command.data["players"]
+        if human not in self._league.players:
+            self._require_new(human)
+            self._league.add(PlayerRecord(human, "guest", "frozen", bot=HUMAN))
+        missing = [p for p in players if p not in self._league.players]
+        if missing or self._league.players[human].bot != HUMAN:
+            raise SteeringError(f"no player {', '.join(missing) or human}")
+        self._league.record_played(tuple(players), tuple(command.data["returns"]), int(command.data["moves"]))
 
     def _describe(self, command: CommandRecord, player: PlayerRecord) -> None:
         """data: label, tags."""
@@ -271,6 +285,7 @@ class Steering:
 
 EVENTS = {
     "add": "added",
+    "played": "played_by_hand",
     "describe": "described",
     "freeze": "frozen",
     "unfreeze": "unfrozen",

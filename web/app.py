@@ -19,12 +19,16 @@ from league.bootstrap import Services, Stores
 from league.caching import Kept
 from league.schemas import Problem
 from league.webhooks import WebhookSender
-from web import docs, login, pages, problems
-from web.api import admin, events, health, matches, players, runs
+from web import docs, login, problems
+from web.api import admin, events, health, matches, players, plays, runs
 from web.examples import add_examples
 from web.hub import EventHub
 from web.metrics import RequestMetrics
 from web.middleware import Guard
+from web.pages import games, sentences, standings
+from web.pages import players as player_pages
+from web.pages import runs as run_pages
+from web.templating import templates
 
 API = "/api/v1"
 SUMMARY = "Self-play league training: runs, players, matches, standings, events."
@@ -70,6 +74,7 @@ def create_app(services: Services | None = None) -> FastAPI:
     app.state.metrics = metrics = RequestMetrics()
     if services is not None:
         _use(app, services)
+    templates.env.filters["sentence"] = sentences.sentence
     problems.install(app)
     app.include_router(health.router)
     for router in (
@@ -78,6 +83,7 @@ def create_app(services: Services | None = None) -> FastAPI:
         players.of_runs,
         players.router,
         matches.router,
+        plays.router,
         events.router,
         admin.router,
         admin.secretive,
@@ -85,7 +91,8 @@ def create_app(services: Services | None = None) -> FastAPI:
         app.include_router(router, prefix=API)
     app.include_router(login.router)
     app.include_router(docs.router)
-    app.include_router(pages.router)
+    for page in (run_pages, standings, player_pages, games):
+        app.include_router(page.router)
     for path, package, folder in (
         ("static", "web", "static"),
         ("plotly", "plotly", "package_data"),

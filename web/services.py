@@ -16,6 +16,7 @@ from league.access import LOCAL, AccessService, Principal, Scope
 from league.bootstrap import Services
 from league.control import ControlService
 from league.errors import ForbiddenError, UnauthorizedError
+from league.playing import PlayService
 from league.services import LeagueService
 from league.webhooks import WebhookService
 from web.sessions import COOKIE, CSRF_HEADER, SAFE_METHODS, Sessions
@@ -43,6 +44,10 @@ async def _control(services: AllServices) -> ControlService:
 
 async def _access(services: AllServices) -> AccessService:
     return services.access
+
+
+async def _plays(services: AllServices) -> PlayService:
+    return services.plays
 
 
 async def _webhooks(services: AllServices) -> WebhookService:
@@ -111,6 +116,7 @@ def _require(scope: Scope) -> Callable[..., Awaitable[Principal]]:
 League = Annotated[LeagueService, Depends(_league)]
 Control = Annotated[ControlService, Depends(_control)]
 Access = Annotated[AccessService, Depends(_access)]
+Plays = Annotated[PlayService, Depends(_plays)]
 Webhooks = Annotated[WebhookService, Depends(_webhooks)]
 Reader = Annotated[Principal, Depends(_require(Scope.read))]
 Operator = Annotated[Principal, Depends(_require(Scope.operate))]

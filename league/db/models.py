@@ -236,6 +236,28 @@ class EpisodeRow(Base):
     __table_args__ = (Index("ix_episodes_run_id", "run_id", "id"),)
 
 
+class PlayRow(Base):
+    """A game between a person and a player; `state`: playing or over."""
+
+    __tablename__ = "plays"
+    id: Mapped[str] = mapped_column(String(16), primary_key=True)
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
+    at: Mapped[float]
+    actor: Mapped[str] = mapped_column(String(100))
+    player: Mapped[str] = mapped_column(String(100))
+    bot: Mapped[str | None] = mapped_column(String(2000))
+    checkpoint: Mapped[str | None] = mapped_column(String(64))
+    human: Mapped[str] = mapped_column(String(100))
+    seat: Mapped[int]
+    seed: Mapped[int]
+    rated: Mapped[int]
+    state: Mapped[str] = mapped_column(String(16))
+    actions: Mapped[list[Any]]
+    seats: Mapped[list[Any]]
+    returns: Mapped[list[Any] | None] = mapped_column(JSON(none_as_null=True))
+    __table_args__ = (Index("ix_plays_run_id", "run_id", "at"),)
+
+
 class TokenRow(Base):
     """An access token; only its sha256 is kept."""
 

@@ -8,7 +8,17 @@ down_revision = "0004"
 branch_labels = None
 depends_on = None
 
-NEW_TABLES = ("secrets", "webhooks", "idempotency", "uploads", "audit", "tokens", "episodes", "commands")
+NEW_TABLES = (
+    "plays",
+    "secrets",
+    "webhooks",
+    "idempotency",
+    "uploads",
+    "audit",
+    "tokens",
+    "episodes",
+    "commands",
+)
 
 
 def _key() -> sa.Column:
@@ -90,6 +100,25 @@ def upgrade() -> None:
         _json("moves"),
     )
     op.create_index("ix_episodes_run_id", "episodes", ["run_id", "id"])
+    op.create_table(
+        "plays",
+        sa.Column("id", sa.String(16), primary_key=True),
+        _run(),
+        _at(),
+        _text("actor"),
+        _text("player"),
+        _text("bot", 2000, nullable=True),
+        _text("checkpoint", 64, nullable=True),
+        _text("human"),
+        sa.Column("seat", sa.BigInteger(), nullable=False),
+        sa.Column("seed", sa.BigInteger(), nullable=False),
+        sa.Column("rated", sa.BigInteger(), nullable=False),
+        _text("state", 16),
+        _json("actions"),
+        _json("seats"),
+        sa.Column("returns", sa.JSON()),
+    )
+    op.create_index("ix_plays_run_id", "plays", ["run_id", "at"])
     op.create_table(
         "tokens",
         sa.Column("id", sa.String(16), primary_key=True),

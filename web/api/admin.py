@@ -13,10 +13,12 @@ from league.schemas import (
     AddWebhook,
     Audited,
     AuditList,
+    CheckedConfig,
     Checkpoint,
     CreateToken,
     Game,
     GameList,
+    LaunchRun,
     NewToken,
     NewWebhook,
     Token,
@@ -122,6 +124,13 @@ async def upload_checkpoint(
         raise BadRequestError("the body is empty; it is the file's bytes")
     sha, upload = await run_in_threadpool(control.upload, data, network or None, who)
     return Checkpoint(sha256=sha, kind=upload.kind, bytes=len(upload.data), summary=upload.summary)
+
+
+@secretive.post("/configs/check", tags=["runs"], responses=responses())
+def check_config(body: LaunchRun, control: Control, who: Reader) -> CheckedConfig:
+    """Says whether a config would do, and who would be in it; launches nothing."""
+    config = control.parse(body.config if body.config is not None else body.yaml or "", who)
+    return CheckedConfig(game=config.game, players=[*config.roster(), *config.anchors])
 
 
 @router.get("/games", tags=["games"], responses=responses(404))

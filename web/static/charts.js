@@ -84,3 +84,19 @@ export async function drawPayoff(element, payoffs) {
   await Plotly.react(element, [trace], shape, CONFIG);
   element.dataset.cells = String(z.flat().filter((w) => w !== null).length);
 }
+
+// One player's rating, with the band of its uncertainty.
+export async function drawRating(element, series) {
+  const Plotly = await plotly();
+  const traces = series.flatMap((s) => {
+    const x = s.play_seconds.map((t) => t / 60);
+    const band = { x, mode: "lines", line: { width: 0 }, hoverinfo: "skip", showlegend: false };
+    return [
+      { ...band, y: s.mu.map((m, k) => m - s.sigma[k]) },
+      { ...band, y: s.mu.map((m, k) => m + s.sigma[k]), fill: "tonexty", fillcolor: "rgba(120,150,255,0.25)" },
+      { x, y: s.mu, mode: "lines", name: s.player, line: { width: 2, color: colour("--accent") } },
+    ];
+  });
+  const shape = layout({ xaxis: { title: { text: "minutes of play" } }, yaxis: { title: { text: "μ" } }, showlegend: false });
+  await Plotly.react(element, traces, shape, CONFIG);
+}
