@@ -356,6 +356,38 @@ class LeagueClient:
                 pass
             time.sleep(FIRST_WAIT_SECONDS)
 
+    def begin_play(
+        self, run: str, player: str, name: str, *, seat: int = 0, rated: bool = False
+    ) -> schemas.Play:
+        """Begins a game against a player. Args: name: yours. seat: yours. rated: the result counts."""
+        body = {"player": player, "name": name, "seat": seat, "rated": rated}
+        return self._post(schemas.Play, f"/runs/{_part(run)}/plays", body)
+
+    def play(self, play: str) -> schemas.Play:
+        """Returns a game as it stands."""
+        return self._get(schemas.Play, f"/plays/{_part(play)}")
+
+    def move(self, play: str, action: int) -> schemas.Play:
+        """Plays your move and the player's answer."""
+        return self._post(schemas.Play, f"/plays/{_part(play)}/moves", {"action": action})
+
+    def undo(self, play: str) -> schemas.Play:
+        """Takes your last move back."""
+        return self._post(schemas.Play, f"/plays/{_part(play)}/undo")
+
+    def resign(self, play: str) -> schemas.Play:
+        """Gives a game up."""
+        return self._post(schemas.Play, f"/plays/{_part(play)}/resign")
+
+    def hint(self, play: str) -> schemas.Hint:
+        """Returns what the player would do in your place."""
+        return self._get(schemas.Hint, f"/plays/{_part(play)}/hint")
+
+    def check_config(self, config: dict[str, Any] | str) -> schemas.CheckedConfig:
+        """Says whether a config would do; launches nothing. Args: config: as data or as YAML text."""
+        source = {"yaml": config} if isinstance(config, str) else {"config": config}
+        return self._post(schemas.CheckedConfig, "/configs/check", source, once=False)
+
     def tokens(self) -> schemas.TokenList:
         """Returns access tokens without themselves."""
         return self._get(schemas.TokenList, "/tokens")

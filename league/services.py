@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from league.caching import Kept
 from league.db.pages import LeaguePages, Pool
@@ -35,6 +38,8 @@ if TYPE_CHECKING:  # it brings torch along, which those who only read need not w
 
 # A Bradley-Terry rating with a larger standard error, in Elo points, is nobody's: no games stand behind it.
 UNPLACED = 1000.0
+# In the payoff map: a pair that has not met. Scores are 0 to 200.
+UNMET = 255
 
 
 @dataclass(frozen=True)
@@ -99,6 +104,20 @@ class Opponent:
     losses: int
     score: float
     margin: float
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What a player got against another; `low`, `high`: its score's 95% interval. `seats`: in each seat."""
+
+    games: int
+    wins: int
+    draws: int
+    losses: int
+    score: float
+    low: float
+    high: float
+    seats: list[list[int]]
 
 
 @dataclass(frozen=True)
@@ -175,6 +194,36 @@ class LeagueService:
         key = ("payoffs", run_id, limit)
         table: PayoffTable = self._kept.get(key, self.stamp(run_id), lambda: self._payoffs(run_id, limit))
         return table
+
+    def payoff_map(self, run_id: str, limit: int) -> bytes:
+        """Returns the best `limit` players' payoffs as one binary; see docs/rest.md for its layout.
+
+        Raises:
+          NotFoundError.
+        """
+        key = ("map", run_id, limit)
+        found: bytes = self._kept.get(key, self.stamp(run_id), lambda: self._payoff_map(run_id, limit))
+        return found
+
+    def pair(self, run_id: str, first: str, second: str) -> Pair | None:
+        """Returns what one player got against another, None when they have not met. Raises: NotFoundError."""
+        row = self._pages.pair(run_id, first, second)
+        if row is None:
+            return None
+        payoff = Snapshot(self.run(run_id), [], [row], {}).payoff()
+        low, high = payoff.interval(first, second)
+        record, seats = payoff.raw(first, second), payoff.by_seat(first, second).astype(int).tolist()
+        games = record.games
+        return Pair(
+            int(games),
+            int(record.wins),
+            int(record.draws),
+            int(record.losses),
+            (record.wins + 0.5 * record.draws) / games if games else 0.5,
+            low,
+            high,
+            seats,
+        )
 
     def player(self, run_id: str, name: str) -> PlayerRecord:
         """Raises: NotFoundError: no such run or player."""
@@ -263,6 +312,20 @@ class LeagueService:
         rows = _standings(pool)
         shown = [standing_as_json(row) for row in rows]
         return _Table(rows, shown, {row.player: row for row in rows}, "score" in pool.ratings)
+
+    def _payoff_map(self, run_id: str, limit: int) -> bytes:
+        rows = self._table(run_id).rows[:limit]
+        number = {row.player: k for k, row in enumerate(rows)}
+        n = len(rows)
+        rates, games = np.full((n, n), UNMET, np.uint8), np.zeros((n, n), np.uint32)
+        for first, second, wins, draws, losses in self._pages.wins_among(run_id, list(number)):
+            i, j, total = number.get(first), number.get(second), wins + draws + losses
+            if i is not None and j is not None and total:
+                score = (wins + 0.5 * draws) / total
+                rates[i, j], rates[j, i] = round(200 * score), round(200 * (1.0 - score))
+                games[i, j] = games[j, i] = total
+        header = json.dumps({"players": list(number), "roles": [row.role for row in rows]}).encode()
+        return len(header).to_bytes(4, "little") + header + rates.tobytes() + games.tobytes()
 
     def _payoffs(self, run_id: str, limit: int) -> PayoffTable:
         names = [row.player for row in self._table(run_id).rows[:limit]]

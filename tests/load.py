@@ -15,6 +15,7 @@ import asyncio
 import gc
 import json
 import os
+import sqlite3
 import statistics
 import subprocess
 import sys
@@ -267,11 +268,11 @@ async def hold_streams(port: int, run: str, count: int, seconds: float) -> tuple
     return alive, min(seen)
 
 
-def moves_of(database: Path, run: str) -> int:
-    import sqlite3
-
+def moves_of(database: Path, run: str) -> tuple[int, float]:
+    """Returns moves and seconds of play, of the same moment: they are written twice a second."""
     with sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=30) as connection:
-        return int(connection.execute("select moves from runs where id = ?", (run,)).fetchone()[0])
+        row = connection.execute("select moves, play_seconds from runs where id = ?", (run,)).fetchone()
+        return int(row[0]), float(row[1])
 
 
 def measure(home: Path, rounds: int, stretch: float) -> dict[str, Any]:
@@ -289,7 +290,7 @@ def measure(home: Path, rounds: int, stretch: float) -> dict[str, Any]:
         )
         try:
             database = home / "league.db"
-            cli.wait_until(lambda: moves_of(database, training) > 5_000_000, "training", 180)
+            cli.wait_until(lambda: moves_of(database, training)[0] > 5_000_000, "training", 180)
             base = f"/api/v1/runs/{large}"
             paths = {
                 "standings": f"{base}/standings",
@@ -307,14 +308,15 @@ def measure(home: Path, rounds: int, stretch: float) -> dict[str, Any]:
             for number in range(rounds):
                 # In turn, and each first as often as second: this machine drifts more than is measured.
                 for kind in ("alone", "polled") if number % 2 else ("polled", "alone"):
-                    begin, moves = time.perf_counter(), moves_of(database, training)
+                    begin, (moves, played) = time.perf_counter(), moves_of(database, training)
                     used = sum(server.cpu_times()[:2])
                     if kind == "polled":
                         asyncio.run(poll(port, paths, stretch, times))
                     else:
                         time.sleep(stretch)
                     seconds = time.perf_counter() - begin
-                    rates[kind].append((moves_of(database, training) - moves) / seconds)
+                    moves_now, played_now = moves_of(database, training)
+                    rates[kind].append((moves_now - moves) / (played_now - played))
                     busy[kind] += (sum(server.cpu_times()[:2]) - used) / (rounds * seconds)
                 print({k: round(v[-1]) for k, v in rates.items()}, flush=True)
             found["polling"] = {
@@ -380,8 +382,8 @@ def as_page(f: dict[str, Any]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--rounds", type=int, default=30)
-    parser.add_argument("--stretch", type=float, default=5.0, help="seconds")
+    parser.add_argument("--rounds", type=int, default=50)
+    parser.add_argument("--stretch", type=float, default=3.0, help="seconds")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         page = as_page(measure(Path(folder), options.rounds, options.stretch))

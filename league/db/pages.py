@@ -16,6 +16,9 @@ from league.errors import NotFoundError
 from league.records import EpisodeRecord, MatchRecord, PairRow, PlayerRecord, RunRecord
 from matchmaking.ratings.base import Rating
 
+# Beyond so many names a query names none and what is not wanted is left out afterwards.
+MOST_NAMED = 5000
+
 
 @dataclass(frozen=True)
 class Pool:
@@ -116,6 +119,29 @@ class LeaguePages:
         with self._database.read() as session:
             query = select(p).where(p.run_id == run_id, p.first.in_(players), p.second.in_(players))
             return [pair_record(row) for row in session.scalars(query)]
+
+    def wins_among(self, run_id: str, players: list[str]) -> list[tuple[str, str, float, float, float]]:
+        """Returns first, second, wins, draws, losses of every pair of these that has met."""
+        p = PayoffRow
+        query = select(p.first, p.second, p.wins, p.draws, p.losses).where(p.run_id == run_id)
+        if len(players) <= MOST_NAMED:
+            query = query.where(p.first.in_(players), p.second.in_(players))
+        with self._database.read() as session:
+            return [tuple(row) for row in session.execute(query)]  # type: ignore[misc]
+
+    def pair(self, run_id: str, one: str, other: str) -> PairRow | None:
+        """Returns what two players got against each other, None when they have not met."""
+        p = PayoffRow
+        with self._database.read() as session:
+            find_run(session, run_id)
+            for name in (one, other):
+                _find_player(session, run_id, name)
+            names = [one, other]
+            query = select(p).where(
+                p.run_id == run_id, p.first.in_(names), p.second.in_(names), p.first != p.second
+            )
+            row = session.scalars(query).first()
+            return None if row is None else pair_record(row)
 
     def matches(
         self,

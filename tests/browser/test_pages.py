@@ -21,6 +21,8 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="needs Debian's chromium: apt-get install chromium"),
 ]
 
+# Of the pages on a phone, those that are looked at there.
+PHONE = ("standings", "player", "play", "replay")
 SHOTS = Path(__file__).parents[2] / "docs" / "screenshots"
 CONFIG = """\
 name: from-the-form
@@ -138,6 +140,31 @@ def test_a_league_is_launched_steered_watched_and_played(tmp_path: Path, browser
         page.click("#undo")
         page.wait_for_function("() => document.querySelector('#play').dataset.moves === '0'")
 
+        # The map is read by keyboard, and leads to the two.
+        page.goto(f"{url}/runs/{run}/payoffs")
+        page.wait_for_function("() => Number(document.querySelector('#map').dataset.cells) > 4")
+        page.focus("#canvas")
+        page.keyboard.press("ArrowRight")
+        page.wait_for_selector("#reading:has-text('games'), #reading:has-text('has not met')")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/against/**")
+
+        # Filters are in the address; a second tab follows the first one's stream.
+        page.goto(f"{url}/runs/{run}?role=anchor&by=elo")
+        assert page.locator("#standings tbody tr").count() == 2
+        page.goto(f"{url}/runs/{run}")
+        page.wait_for_function("() => document.documentElement.dataset.stream === 'leads'")
+        second = Watched(page.context.new_page())
+        second.page.goto(f"{url}/runs/{run}")
+        before = second.page.inner_text(".figures")
+        second.page.wait_for_function(
+            "text => document.querySelector('.figures').innerText !== text", arg=before
+        )
+        assert second.page.get_attribute("html", "data-stream") == "follows"
+        page.close()
+        second.page.wait_for_function("() => document.documentElement.dataset.stream === 'leads'")
+        assert second.problems == []
+
         assert watched.hosts == {f"127.0.0.1:{port}"}
         assert watched.problems == []
         game = cli.get(f"{url}/api/v1/runs/{run}/episodes?player=main.0")["items"][0]["id"]
@@ -150,6 +177,9 @@ def look_at_every_page(browser: Browser, url: str, run: str, game: int) -> None:
         "runs": "/",
         "launch": "/launch",
         "standings": f"/runs/{run}",
+        "charts": f"/runs/{run}/charts",
+        "payoffs": f"/runs/{run}/payoffs",
+        "against": f"/runs/{run}/players/main.0/against/random",
         "matches": f"/runs/{run}/matches?player=main.0",
         "games": f"/runs/{run}/games",
         "replay": f"/runs/{run}/games/{game}#8",
@@ -168,9 +198,11 @@ def look_at_every_page(browser: Browser, url: str, run: str, game: int) -> None:
         context = browser.new_context(**options, reduced_motion="reduce")  # type: ignore[arg-type]
         watched = Watched(context.new_page())
         for name, path in pages.items():
+            if view == "phone" and name not in PHONE and "LEAGUE_SCREENSHOTS" not in os.environ:
+                continue
             watched.page.goto(url + path)
-            watched.page.wait_for_timeout(700)
-            if view != "phone" or name in ("standings", "play"):
+            watched.page.wait_for_timeout(700 if "LEAGUE_SCREENSHOTS" in os.environ else 250)
+            if view != "phone" or name in PHONE:
                 found = Axe().run(watched.page).response["violations"]
                 faults += [
                     (view, name, fault["id"], fault["nodes"][0]["html"][:200])

@@ -57,6 +57,7 @@ def test_nobody_gets_in_without_a_token(client: TestClient, played_run: str) -> 
         place = place.replace("{game_id}", "native:pong")
         for name in ("command_id", "episode_id", "tournament_id"):
             place = place.replace(f"{{{name}}}", "1")
+        place = place.replace("{play_id}", "0" * 16)
         for name in ("token_id", "webhook_id"):
             place = place.replace(f"{{{name}}}", "0123456789ab")
         body = {"name": "x"} if method in ("post", "patch") else None
@@ -77,6 +78,8 @@ def test_a_viewer_changes_nothing(
         "/runs": {"config": {"game": "native:connect_four"}},
         "/runs/{run_id}/players": {"name": "x", "bot": "random"},
         "/runs/{run_id}/clone": {},
+        "/runs/{run_id}/plays": {"player": "random", "name": "ada"},
+        "/plays/{play_id}/moves": {"action": 3},
         "/runs/{run_id}/tournaments": {"players": ["main.0", "random"]},
         "/players/{player_id}/rollback": {"to": "main.0.v1"},
         "/players/{player_id}/branch": {"name": "y"},
@@ -85,7 +88,7 @@ def test_a_viewer_changes_nothing(
     }
     tried = 0
     for method, path in routes(client):
-        if method == "get" or path.endswith("/act"):
+        if method == "get" or path.endswith(("/act", "/check")):
             continue
         place = path.replace("{run_id}", played_run).replace("{player_id}", f"{played_run}:main.0")
         place = (
@@ -93,6 +96,7 @@ def test_a_viewer_changes_nothing(
             .replace("{token_id}", "0" * 12)
             .replace("{webhook_id}", "0" * 12)
         )
+        place = place.replace("{play_id}", "0" * 16)
         body = bodies.get(path.removeprefix(API), {"name": "z"} if path.endswith("{run_id}") else {})
         answer = client.request(method, place, json=body, headers=viewer)
         assert answer.status_code == 403, (method, path, answer.text)

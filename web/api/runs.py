@@ -194,6 +194,28 @@ def get_payoffs(
     return json_answer(request, content, etag_of(stamp, limit))
 
 
+@router.get(
+    "/{run_id}/payoffs/map",
+    response_class=Response,
+    responses={
+        200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}},
+        **responses(404),
+    },
+)
+def get_payoff_map(
+    run_id: RunPath,
+    request: Request,
+    league: League,
+    who: Reader,
+    limit: Annotated[int, Query(ge=1, le=2000, description="of the best players")] = 500,
+) -> Response:
+    """The same for many players as one binary: its layout is in docs/rest.md."""
+    answer = json_answer(request, league.payoff_map(run_id, limit), etag_of(league.stamp(run_id), limit))
+    if answer.status_code == 200:
+        answer.headers["Content-Type"] = "application/octet-stream"
+    return answer
+
+
 @router.get("/{run_id}/ratings", responses=responses(404))
 def get_ratings(
     run_id: RunPath,

@@ -40,6 +40,21 @@ def player_page(run_id: str, name: str, request: Request, league: League, who: V
     return templates.TemplateResponse(request, "player.html", context)
 
 
+@router.get("/runs/{run_id}/players/{first}/against/{second}")
+def against_page(
+    run_id: str, first: str, second: str, request: Request, league: League, who: Visitor
+) -> HTMLResponse:
+    """What one player got against another."""
+    context = {
+        "tab": "Payoffs",
+        "run": run_as_json(league.run(run_id)),
+        "first": first,
+        "second": second,
+        "pair": league.pair(run_id, first, second),
+    }
+    return templates.TemplateResponse(request, "against.html", context)
+
+
 @router.get("/runs/{run_id}/lineage")
 def lineage_page(run_id: str, request: Request, league: League, who: Visitor) -> HTMLResponse:
     """A lane for each learner, a dot for each copy of it, over its steps."""

@@ -34,7 +34,12 @@ def index(request: Request, league: League, who: Visitor) -> HTMLResponse:
 @router.get("/launch")
 def launch_page(request: Request, league: League, who: Visitor) -> HTMLResponse:
     """A form for a new run, checked while it is written."""
-    return templates.TemplateResponse(request, "launch.html", {"presets": presets(), "games": league.games()})
+    context = {
+        "presets": presets(),
+        "games": league.games(),
+        "may_operate": who.scope >= Scope.operate,
+    }
+    return templates.TemplateResponse(request, "launch.html", context)
 
 
 def _row(league: LeagueService, run: RunRecord) -> dict[str, Any]:

@@ -100,3 +100,16 @@ export async function drawRating(element, series) {
   const shape = layout({ xaxis: { title: { text: "minutes of play" } }, yaxis: { title: { text: "μ" } }, showlegend: false });
   await Plotly.react(element, traces, shape, CONFIG);
 }
+
+// Lines over minutes of play.
+export async function drawLines(element, label, lines) {
+  const Plotly = await plotly();
+  const traces = lines.map((line) => ({ ...line, mode: "lines", connectgaps: true, line: { width: 1.8 } }));
+  const shape = layout({
+    xaxis: { title: { text: "minutes of play" }, rangemode: "tozero" },
+    yaxis: { title: { text: label }, rangemode: "tozero" },
+    legend: { orientation: "h", y: 1.15 },
+    uirevision: "keep",
+  });
+  await Plotly.react(element, traces, shape, CONFIG);
+}

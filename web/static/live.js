@@ -1,5 +1,6 @@
 // Keeps a run's page live: the server renders the parts that change, this module swaps them in.
 import { drawHistory, drawPayoff } from "./charts.js";
+import { listen } from "./stream.js";
 
 const root = document.getElementById("run");
 const id = root.dataset.run;
@@ -18,7 +19,7 @@ async function refresh() {
   if (refreshing || document.hidden || Date.now() - lastRefresh < REFRESH_MS) return;
   refreshing = true;
   try {
-    const answer = await fetch(`/runs/${id}/live`);
+    const answer = await fetch(`/runs/${id}/live${location.search}`);
     if (answer.ok) {
       const before = ranks();
       const scrolled = root.querySelector(".scroll")?.scrollLeft ?? 0;
@@ -50,6 +51,5 @@ async function charts() {
 }
 
 await charts();
-const events = new EventSource(`/api/v1/runs/${id}/events?after=${Number.MAX_SAFE_INTEGER}`);
-events.addEventListener("progress", refresh);
+listen(id, refresh);
 document.addEventListener("visibilitychange", refresh);
