@@ -318,10 +318,9 @@ class LeagueService:
         number = {row.player: k for k, row in enumerate(rows)}
         n = len(rows)
         rates, games = np.full((n, n), UNMET, np.uint8), np.zeros((n, n), np.uint32)
-        for first, second, wins, draws, losses in self._pages.wins_among(run_id, list(number)):
-            i, j, total = number.get(first), number.get(second), wins + draws + losses
-            if i is not None and j is not None and total:
-                score = (wins + 0.5 * draws) / total
+        for first, second, score, total in self._pages.scores_among(run_id, list(number)):
+            i, j = number.get(first), number.get(second)
+            if i is not None and j is not None:
                 rates[i, j], rates[j, i] = round(200 * score), round(200 * (1.0 - score))
                 games[i, j] = games[j, i] = total
         header = json.dumps({"players": list(number), "roles": [row.role for row in rows]}).encode()

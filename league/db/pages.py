@@ -120,10 +120,13 @@ class LeaguePages:
             query = select(p).where(p.run_id == run_id, p.first.in_(players), p.second.in_(players))
             return [pair_record(row) for row in session.scalars(query)]
 
-    def wins_among(self, run_id: str, players: list[str]) -> list[tuple[str, str, float, float, float]]:
-        """Returns first, second, wins, draws, losses of every pair of these that has met."""
+    def scores_among(self, run_id: str, players: list[str]) -> list[tuple[str, str, float, float]]:
+        """Returns first, second, the first's score with decay, and games, of every pair that has met."""
         p = PayoffRow
-        query = select(p.first, p.second, p.wins, p.draws, p.losses).where(p.run_id == run_id)
+        decayed = p.decayed_wins + p.decayed_draws + p.decayed_losses
+        score = (p.decayed_wins + 0.5 * p.decayed_draws) / decayed
+        query = select(p.first, p.second, score, p.wins + p.draws + p.losses)
+        query = query.where(p.run_id == run_id, decayed > 0)
         if len(players) <= MOST_NAMED:
             query = query.where(p.first.in_(players), p.second.in_(players))
         with self._database.read() as session:

@@ -62,7 +62,8 @@ def test_a_league_is_launched_steered_watched_and_played(tmp_path: Path, browser
     url = f"http://127.0.0.1:{port}"
     with cli.started("serve", "--supervise", "--home", str(home), "--port", str(port)):
         cli.wait_until(lambda: cli.get(f"{url}/readyz"), "the server")
-        watched = Watched(browser.new_page(viewport={"width": 1280, "height": 900}))
+        context = browser.new_context(viewport={"width": 1280, "height": 900})
+        watched = Watched(context.new_page())
         page = watched.page
 
         # Launched from the form, which says what is wrong while one types.
@@ -154,7 +155,7 @@ def test_a_league_is_launched_steered_watched_and_played(tmp_path: Path, browser
         assert page.locator("#standings tbody tr").count() == 2
         page.goto(f"{url}/runs/{run}")
         page.wait_for_function("() => document.documentElement.dataset.stream === 'leads'")
-        second = Watched(page.context.new_page())
+        second = Watched(context.new_page())
         second.page.goto(f"{url}/runs/{run}")
         before = second.page.inner_text(".figures")
         second.page.wait_for_function(
