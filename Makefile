@@ -19,7 +19,7 @@ test: $(READY)
 	$(BIN)/pytest
 
 test-browser: $(READY)
-	$(BIN)/pytest tests/browser
+	LEAGUE_SCREENSHOTS=docs/screenshots $(BIN)/pytest tests/browser
 
 conformance: $(READY)
 	$(BIN)/league games report docs/games.md
