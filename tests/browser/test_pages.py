@@ -21,8 +21,8 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="needs Debian's chromium: apt-get install chromium"),
 ]
 
-# Of the pages on a phone, those that are looked at there.
-PHONE = ("standings", "player", "play", "replay")
+# Of the pages those that are looked at in the dark and on a phone, too: they have all there is.
+AGAIN = ("standings", "player", "play", "replay", "payoffs")
 SHOTS = os.environ.get("LEAGUE_SCREENSHOTS")
 # Of each page one picture is kept, of these more.
 KEPT = {
@@ -204,20 +204,19 @@ def look_at_every_page(browser: Browser, url: str, run: str, game: int) -> None:
         context = browser.new_context(**options, reduced_motion="reduce")  # type: ignore[arg-type]
         watched = Watched(context.new_page())
         for name, path in pages.items():
-            if view == "phone" and name not in PHONE:
+            if view != "light" and name not in AGAIN:
                 continue
             watched.page.goto(url + path)
             watched.page.wait_for_timeout(900 if SHOTS else 250)
             if name == "play":
                 watched.page.click("text=New game")
                 watched.page.wait_for_selector(".choice")
-            if view != "phone" or name in PHONE:
-                found = Axe().run(watched.page).response["violations"]
-                faults += [
-                    (view, name, fault["id"], fault["nodes"][0]["html"][:200])
-                    for fault in found
-                    if fault["impact"] in ("serious", "critical")
-                ]
+            found = Axe().run(watched.page).response["violations"]
+            faults += [
+                (view, name, fault["id"], fault["nodes"][0]["html"][:200])
+                for fault in found
+                if fault["impact"] in ("serious", "critical")
+            ]
             wide = watched.page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
             assert wide <= 1, (view, name, "is wider than the window")
             if SHOTS and (view == "light" or (name, view) in KEPT):
