@@ -29,7 +29,7 @@ CHECK_SECONDS = 10.0
 SERVER_SENT = {"type": "object", "properties": {k: {"type": "string"} for k in ("id", "event", "data")}}
 
 Kinds = Annotated[
-    list[Annotated[str, Query(pattern=r"^[a-z_]{1,32}$")]] | None,
+    list[Annotated[str, Query(pattern=r"^[a-z_]{1,32}$")]],
     Query(max_length=50, description="only these; once for each"),
 ]
 Who = Annotated[str | None, Query(pattern=PLAYER_NAME, description="only this player's")]
@@ -50,7 +50,7 @@ async def stream_events(
     after: Annotated[
         int | None, Query(ge=0, lt=2**53, description="send events with an id above this")
     ] = None,
-    kind: Kinds = None,
+    kind: Kinds = [],
     player: Who = None,
 ) -> EventSourceResponse:
     """The run's events from the beginning, or after `Last-Event-ID`, and on as they come.
@@ -61,7 +61,7 @@ async def stream_events(
     await run_in_threadpool(league.run, run_id)
     start = last_event_id if last_event_id is not None else after or 0
     hub: EventHub = request.app.state.hub
-    wanted = Wanted(frozenset(kind or ()), player)
+    wanted = Wanted(frozenset(kind), player)
     stream = wanted.stream(league, hub, access, who, run_id, start)
     return EventSourceResponse(stream, ping=15)
 
@@ -73,13 +73,13 @@ def list_events(
     who: Reader,
     limit: Limit = 100,
     cursor: Cursor = None,
-    kind: Kinds = None,
+    kind: Kinds = [],
     player: Who = None,
 ) -> EventList:
     """Past events, newest first."""
     before = decode(cursor, int)
     found = league.past_events(
-        run_id, limit=limit + 1, before=before[0] if before else None, kinds=tuple(kind or ()), player=player
+        run_id, limit=limit + 1, before=before[0] if before else None, kinds=tuple(kind), player=player
     )
     items = [
         Event(id=e.id, kind=e.kind, player=e.player, by=e.actor, at=e.at, data=e.data) for e in found[:limit]

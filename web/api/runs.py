@@ -223,12 +223,14 @@ def get_ratings(
     who: Reader,
     system: System = "trueskill",
     player: Annotated[
-        list[Annotated[str, Query(pattern=PLAIN)]] | None,
+        list[Annotated[str, Query(pattern=PLAIN)]],
         Query(max_length=50, description="of these alone; once for each"),
-    ] = None,
+    ] = [],
 ) -> RatingHistory:
     """Each player's rating over the seconds of play, the run's moves and its own steps."""
-    return RatingHistory(system=system, series=rating_series(league.rating_history(run_id, system, player)))
+    return RatingHistory(
+        system=system, series=rating_series(league.rating_history(run_id, system, player or None))
+    )
 
 
 @router.get("/{run_id}/metrics", responses=responses(404))
