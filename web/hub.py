@@ -48,6 +48,11 @@ class EventHub:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._count = 0
 
+    def require_room(self) -> None:
+        """Raises: ListenerLimitError: too many listen already; to be asked before an answer has begun."""
+        if self._count >= self._most:
+            raise ListenerLimitError(f"{self._most} event streams are open, and this server holds no more")
+
     @asynccontextmanager
     async def listen(self, run_id: str) -> AsyncIterator[Feed]:
         """A feed of what happens from now on.
@@ -55,8 +60,7 @@ class EventHub:
         Raises:
           ListenerLimitError: too many listen already.
         """
-        if self._count >= self._most:
-            raise ListenerLimitError(f"{self._most} event streams are open, and this server holds no more")
+        self.require_room()
         feed = Feed()
         self._count += 1
         self._feeds.setdefault(run_id, set()).add(feed)

@@ -25,6 +25,7 @@ from league.errors import (
     SteeringError,
     UnauthorizedError,
 )
+from web.hub import ListenerLimitError
 
 MEDIA_TYPE = "application/problem+json"
 CHALLENGE = 'Bearer realm="league"'
@@ -49,6 +50,7 @@ KINDS: dict[type[Exception], Kind] = {
     BadRequestError: Kind("bad-request", 400),
     ConfigError: Kind("config", 422),
     DatabaseError: Kind("unavailable", 503),
+    ListenerLimitError: Kind("unavailable", 503),
     CheckpointError: Kind("checkpoint", 503),
 }
 BY_STATUS = {

@@ -6,8 +6,6 @@ import secrets
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import select
-
 from league.db.models import EpisodeRow, PlayRow
 from league.db.runs import find_run
 from league.db.session import Database
@@ -125,13 +123,6 @@ class PlayRepository:
                 )
             )
             return True
-
-    def newest(self, run_id: str, limit: int = 20) -> list[PlayRecord]:
-        """Returns a run's games with people, newest first."""
-        p = PlayRow
-        with self._database.read() as session:
-            query = select(p).where(p.run_id == run_id).order_by(p.at.desc()).limit(limit)
-            return [_record(row) for row in session.scalars(query)]
 
 
 def _record(row: PlayRow) -> PlayRecord:

@@ -151,3 +151,11 @@ def test_the_openapi_document_names_every_route(client: TestClient) -> None:
         "/livez",
         "/readyz",
     } <= paths
+
+
+def test_more_streams_than_the_server_holds_are_refused(client: TestClient, played_run: str) -> None:
+    from web.hub import EventHub
+
+    client.app.state.hub = EventHub(client.app.state.services.league, 0)  # type: ignore[attr-defined]
+    answer = client.get(f"/api/v1/runs/{played_run}/events")
+    assert (answer.status_code, answer.json()["type"]) == (503, "/problems/unavailable")

@@ -61,6 +61,7 @@ async def stream_events(
     await run_in_threadpool(league.run, run_id)
     start = last_event_id if last_event_id is not None else after or 0
     hub: EventHub = request.app.state.hub
+    hub.require_room()
     wanted = Wanted(frozenset(kind), player)
     stream = wanted.stream(league, hub, access, who, run_id, start)
     return EventSourceResponse(stream, ping=15)

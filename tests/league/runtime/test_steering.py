@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.episode import Episode
 from agents.remote import RemotePolicy
 from league.access import LOCAL
 from league.bootstrap import Stores
@@ -160,7 +159,6 @@ def test_a_game_is_written_down_whole(stores: Stores, played_run: str) -> None:
     assert game.moves is not None
     assert game.length == len(game.moves)
     assert [m["seat"] for m in game.moves] == [k % 2 for k in range(game.length)]
-    assert isinstance(Episode(1, ("a",), (0.0,), []), Episode)
 
 
 def test_a_tournament_is_played_by_one_and_taken_over_from_the_dead(
