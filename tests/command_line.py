@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import signal
@@ -14,8 +15,11 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import psutil
+
+import league.cli
 
 LEAGUE = str(Path(sys.executable).parent / "league")
 
@@ -31,6 +35,23 @@ def run(*arguments: str, timeout: float = 120) -> subprocess.CompletedProcess[st
     return subprocess.run(
         [LEAGUE, *arguments], capture_output=True, text=True, timeout=timeout, env=_environment(), check=False
     )
+
+
+def inside(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Runs `league` to its end in this process, which spares the start: for what is refused or only read."""
+    out, err = io.StringIO(), io.StringIO()
+    code: Any = 0
+    with (
+        mock.patch.dict(os.environ, _environment(), clear=True),
+        mock.patch.object(sys, "argv", [LEAGUE, *arguments]),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        try:
+            league.cli.main()
+        except SystemExit as end:
+            code = end.code
+    return subprocess.CompletedProcess(arguments, int(code or 0), out.getvalue(), err.getvalue())
 
 
 @contextlib.contextmanager

@@ -5,36 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser
 
 from league.bootstrap import Stores
 from tests import command_line as cli
-from tests.browser.test_standings_page import ARGUMENTS, CHROMIUM
+from tests.browser.chromium import Watched, needed
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="needs Debian's chromium: apt-get install chromium"),
-]
+pytestmark = [pytest.mark.browser, needed]
 
 
 def test_the_page_shows_every_operation_and_a_login_opens_the_others(
-    stores: Stores, tmp_path: Path, played_run: str
+    stores: Stores, tmp_path: Path, played_run: str, browser: Browser
 ) -> None:
     home, port = str(tmp_path / "home"), cli.free_port()
     url = f"http://127.0.0.1:{port}"
     token = cli.run("token", "create", "--scope", "admin", "--home", home).stdout.strip()
-    with (
-        cli.started("serve", "--home", home, "--port", str(port)),
-        sync_playwright() as playwright,
-    ):
+    with cli.started("serve", "--home", home, "--port", str(port)):
         cli.wait_until(lambda: cli.get(f"{url}/readyz"), "the server")
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        page = browser.new_page()
-        problems: list[str] = []
-        requested: set[str] = set()
-        page.on("console", lambda m: problems.append(m.text) if m.type in ("error", "warning") else None)
-        page.on("pageerror", lambda e: problems.append(str(e)))
-        page.on("request", lambda r: requested.add(r.url.split("/")[2]))
+        watched = Watched(browser.new_context().new_page())
+        page = watched.page
         page.goto(f"{url}/docs")
         page.wait_for_selector(".opblock")
         assert page.locator(".opblock").count() >= 50
@@ -46,6 +35,6 @@ def test_the_page_shows_every_operation_and_a_login_opens_the_others(
         assert page.url == f"{url}/runs/{played_run}"
         page.click("form.logout button")
         assert "/login" in page.url
-        browser.close()
-        assert requested == {f"127.0.0.1:{port}"}
-        assert problems == []
+        page.context.close()
+        assert watched.hosts == {f"127.0.0.1:{port}"}
+        assert watched.problems == []

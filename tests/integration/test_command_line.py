@@ -21,7 +21,7 @@ QUICKSTART = str(ROOT / "configs" / "quickstart.yaml")
 
 
 def refused(*arguments: str) -> str:
-    answer = cli.run(*arguments)
+    answer = cli.inside(*arguments)
     assert answer.returncode == 2, answer.stdout + answer.stderr
     assert "Traceback" not in answer.stderr
     return answer.stderr
@@ -47,7 +47,7 @@ def test_a_port_in_use_is_one_line_and_no_run(tmp_path: Path) -> None:
         assert f"cannot listen on 127.0.0.1:{port}" in error
         assert "choose another with --port" in error
         assert len(error.strip().splitlines()) == 1
-    assert json.loads(cli.run("runs", "--home", str(tmp_path), "--json").stdout) == []
+    assert json.loads(cli.inside("runs", "--home", str(tmp_path), "--json").stdout) == []
 
 
 def test_a_database_that_cannot_be_opened_or_is_newer(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_a_database_that_cannot_be_opened_or_is_newer(tmp_path: Path) -> None:
     assert "file is not a database" in refused("run", QUICKSTART, "--home", str(tmp_path))
     (tmp_path / "league.db").unlink()
     assert "run `league db upgrade`" in refused("standings", "latest", "--home", str(tmp_path))
-    assert cli.run("db", "upgrade", "--home", str(tmp_path)).returncode == 0
+    assert cli.inside("db", "upgrade", "--home", str(tmp_path)).returncode == 0
     with sqlite3.connect(tmp_path / "league.db") as connection:
         connection.execute("update alembic_version set version_num = '9999'")
     for command in (["run", QUICKSTART], ["serve"], ["runs"], ["db", "upgrade"]):
@@ -80,8 +80,8 @@ def test_beyond_loopback_by_token_and_over_tls(tmp_path: Path) -> None:
     certificate = authority.issue_cert("127.0.0.1")
     certificate.private_key_pem.write_to_path(str(tmp_path / "key.pem"))
     certificate.cert_chain_pems[0].write_to_path(str(tmp_path / "cert.pem"))
-    cli.run("db", "upgrade", "--home", home)
-    made = cli.run("token", "create", "--scope", "read", "--expires", "1h", "--home", home)
+    cli.inside("db", "upgrade", "--home", home)
+    made = cli.inside("token", "create", "--scope", "read", "--expires", "1h", "--home", home)
     tls = ("--tls-cert", str(tmp_path / "cert.pem"), "--tls-key", str(tmp_path / "key.pem"))
     assert "needs both" in refused("serve", "--home", home, *tls[:2])
     assert "no such file" in refused("serve", "--home", home, *tls[:3], str(tmp_path / "nothing.pem"))
@@ -155,7 +155,7 @@ def test_a_league_is_steered_from_the_shell(
 
 
 def test_a_run_that_is_not_there(tmp_path: Path) -> None:
-    cli.run("db", "upgrade", "--home", str(tmp_path))
+    cli.inside("db", "upgrade", "--home", str(tmp_path))
     assert "no run 'x'; newest runs: none yet" in refused("standings", "x", "--home", str(tmp_path))
     assert "no run 'latest'" in refused("run", "--resume", "latest", "--home", str(tmp_path), "--no-web")
     assert "either a config file or --resume" in refused("run", "--home", str(tmp_path))

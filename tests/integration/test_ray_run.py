@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import tempfile
@@ -12,6 +13,9 @@ from typing import Any
 import psutil
 import pytest
 
+from league.bootstrap import Stores
+from league.errors import LeagueError
+from league.services import LeagueService
 from tests import command_line as cli
 
 CONFIG = """
@@ -38,16 +42,6 @@ def config(tmp_path: Path) -> Path:
 
 def learner_steps(rows: list[dict[str, Any]]) -> dict[str, tuple[int, int]]:
     return {r["player"]: (r["generation"], r["steps"]) for r in rows if r["state"] == "learning"}
-
-
-def wait_for_snapshots(home: Path, count: int) -> None:
-    def enough() -> bool:
-        if not (home / "league.db").exists():
-            return False
-        answer = cli.run("standings", "latest", "--home", str(home), "--json")
-        return answer.returncode == 0 and answer.stdout.count('"role": "historical"') >= count
-
-    cli.wait_until(enough, f"{count} snapshots")
 
 
 def test_a_run_ends_by_itself_and_leaves_nothing_behind(tmp_path: Path, config: Path) -> None:
@@ -82,63 +76,73 @@ def test_a_run_ends_by_itself_and_leaves_nothing_behind(tmp_path: Path, config: 
     assert "is finished: it reached its stop rule" in answer.stderr
 
 
-def test_ctrl_c_saves_and_resume_goes_on(tmp_path: Path, config: Path) -> None:
+def league_of(home: Path) -> tuple[LeagueService, str]:
+    """Returns (what reads the league's data, the id of its only run), as soon as there is one."""
+
+    def there() -> tuple[LeagueService, str] | None:
+        if not (home / "league.db").exists():
+            return None
+        with contextlib.suppress(LeagueError):  # the schema may still be on its way
+            service = Stores.from_environment(str(home)).service()
+            if runs := service.runs():
+                return service, runs[0].id
+        return None
+
+    found: tuple[LeagueService, str] = cli.wait_until(there, "a run")
+    return found
+
+
+def wait_for(service: LeagueService, run_id: str, *kinds: str, count: int = 1) -> None:
+    """Waits until each kind of event has been written so often."""
+
+    def written() -> bool:
+        seen = [e.kind for e in service.events(run_id)]
+        return all(seen.count(kind) >= count for kind in kinds)
+
+    cli.wait_until(written, f"{count} of each: {', '.join(kinds)}")
+
+
+def test_nothing_that_dies_takes_the_league_with_it(tmp_path: Path, config: Path) -> None:
+    """A worker killed, Ctrl-C, kill -9 of the run, and an end by the stop rule: the one league lives on."""
     home = tmp_path / "home"
-    config.write_text(CONFIG.replace("MINUTES", "0.5"))
+    config.write_text(CONFIG.replace("MINUTES", "0.6"))
     with cli.started("run", str(config), "--home", str(home), "--no-web") as process:
-        wait_for_snapshots(home, 1)
+        service, run_id = league_of(home)
+        wait_for(service, run_id, "snapshot")
+        (rollout,) = [p for p in cli.family(process) if "RolloutActor" in " ".join(p.cmdline())]
+        rollout.kill()
+        wait_for(service, run_id, "restarted", "resumed")
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does: every process of the group gets it
         output, _ = process.communicate(timeout=60)
     assert process.returncode == 130, output
     assert "league run --resume" in output
-    before = cli.standings(home)
-    answer = cli.run("run", "--resume", "latest", "--home", str(home), "--no-web", timeout=180)
-    assert answer.returncode == 0, answer.stdout + answer.stderr
-    after = {r["player"]: r for r in cli.standings(home)}
-    for row in before:
-        now = after[row["player"]]
-        if row["state"] == "frozen":
-            assert now["rated_games"] >= row["rated_games"]
-            assert now["games"] >= row["games"] or row["role"] == "anchor"
-        else:
-            assert now["steps"] > row["steps"]
+    interrupted = cli.standings(home)
 
-
-def test_after_kill_9_nothing_written_is_lost_and_resume_goes_on(tmp_path: Path, config: Path) -> None:
-    home = tmp_path / "home"
-    config.write_text(CONFIG.replace("MINUTES", "0.45"))
-    with cli.started("run", str(config), "--home", str(home), "--no-web") as process:
-        wait_for_snapshots(home, 1)
+    with cli.started("run", "--resume", "latest", "--home", str(home), "--no-web") as process:
+        wait_for(service, run_id, "resumed", count=2)
+        steps = learner_steps(interrupted)["main.0"][1]
+        cli.wait_until(lambda: service.player(run_id, "main.0").steps > steps + 20_000, "learning")
         time.sleep(1.3)
         last = cli.standings(home)
         children = cli.family(process)
         process.kill()
         process.wait()
     killed = cli.standings(home)
-    assert len(killed) >= len(last)
+    assert len(killed) >= len(last) >= len(interrupted)
     for player, (generation, steps) in learner_steps(last).items():
         assert learner_steps(killed)[player] >= (generation, steps)
     cli.wait_until(lambda: not any(p.is_running() for p in children), "every process gone", 15)
     assert cli.standings(home) == killed
+
     with cli.started("run", "--resume", "latest", "--home", str(home), "--no-web") as process:
         output, _ = process.communicate(timeout=180)
     assert process.returncode == 0, output
-    final = {r["player"]: r for r in cli.standings(home)}
-    assert {r["player"] for r in killed} <= set(final)
-    assert final["main.0"]["steps"] > learner_steps(killed)["main.0"][1]
-
-
-def test_a_process_that_dies_is_replaced(tmp_path: Path, config: Path) -> None:
-    home = tmp_path / "home"
-    with cli.started("run", str(config), "--home", str(home), "--no-web") as process:
-        wait_for_snapshots(home, 1)
-        (rollout,) = [p for p in cli.family(process) if "RolloutActor" in " ".join(p.cmdline())]
-        rollout.kill()
-        output, _ = process.communicate(timeout=180)
-    assert process.returncode == 0, output
-    assert cli.standings(home)[0]["rated_games"] > 0
-    from league.bootstrap import Stores
-
-    service = Stores.from_environment(str(home)).service()
-    kinds = [e.kind for e in service.events(service.resolve("latest").id)]
-    assert kinds.count("restarted") == kinds.count("resumed") == 1
+    after = {r["player"]: r for r in cli.standings(home)}
+    for row in killed:
+        now = after[row["player"]]
+        if row["state"] == "frozen":
+            assert now["rated_games"] >= row["rated_games"]
+            assert now["games"] >= row["games"] or row["role"] == "anchor"
+    assert after["main.0"]["steps"] > learner_steps(killed)["main.0"][1]
+    kinds = [e.kind for e in service.events(run_id)]
+    assert kinds.count("restarted") == 1

@@ -48,7 +48,7 @@ def test_a_server_told_to_stop_has_its_supervisor_save_the_league(tmp_path: Path
     config.write_text(
         "stop: {minutes: 5}\nplayers: [{role: main}]\nnetwork: {hidden: [32]}\nrollout: {num_envs: 512}\n"
     )
-    launched = cli.run("runs", "launch", str(config), "--home", home, "--json")
+    launched = cli.inside("runs", "launch", str(config), "--home", home, "--json")
     assert launched.returncode == 0, launched.stderr
     url = f"http://127.0.0.1:{port}/api/v1/runs"
     with cli.started("serve", "--supervise", "--home", home, "--port", str(port)) as server:

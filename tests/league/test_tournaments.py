@@ -117,7 +117,7 @@ def test_the_command_plays_prints_and_refuses(stores: Stores, played_run: str) -
         (["main.0", "random", "--precision", "0"], "precision: 0.0 must lie in"),
         (["main.0", "random", "--format", "swiss", "--rounds", "5"], "rounds: 5 must lie in [1, 1]"),
     ):
-        refused = cli.run("match", "latest", *arguments, "--home", home)
+        refused = cli.inside("match", "latest", *arguments, "--home", home)
         assert refused.returncode == 2
         assert message in refused.stderr
         assert "Traceback" not in refused.stderr
