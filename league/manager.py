@@ -398,14 +398,21 @@ class LeagueManager:
         self._events.append(EventRecord(kind, player, data, actor=actor))
 
     def changes(
-        self, *, play_seconds: float, moves: int, games: int, history: bool, metrics: dict[str, Any] | None
+        self,
+        *,
+        play_seconds: float,
+        moves: int,
+        games: int,
+        history: bool,
+        metrics: dict[str, Any] | None,
+        doing: dict[str, Any] | None = None,
     ) -> Changes:
         """Returns everything that changed since `written`.
 
         Args:
           play_seconds, moves, games: the run's totals.
           history: also append the changed ratings to the record.
-          metrics: a row for the charts.
+          metrics: a row for the charts. doing: what the run's processes are at.
         """
         return Changes(
             play_seconds=play_seconds,
@@ -424,6 +431,7 @@ class LeagueManager:
             commands=list(self.steering.finished),
             entries=list(self.steering.entries),
             episodes=list(self._episodes),
+            doing=doing,
         )
 
     def written(self, changes: Changes) -> None:
@@ -541,8 +549,19 @@ class LeagueManager:
         )
 
     def _with_totals(self, player: PlayerRecord) -> PlayerRecord:
-        total = self.payoff.total(player.name)
-        return replace(player, wins=total.wins, draws=total.draws, losses=total.losses)
+        total, seats = self.payoff.total(player.name), self.payoff.total_by_seat(player.name)
+        first, second = (
+            float((won + 0.5 * drawn) / (won + drawn + lost)) if won + drawn + lost else None
+            for won, drawn, lost in seats
+        )
+        return replace(
+            player,
+            wins=total.wins,
+            draws=total.draws,
+            losses=total.losses,
+            first_seat=first,
+            second_seat=second,
+        )
 
     def _forget(self, player: str) -> None:
         """Clears the results and the ratings of somebody who is somebody else now."""

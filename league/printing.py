@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from league.records import RunRecord
-from league.services import Standing
+from league.standings import Standing
 
 if TYPE_CHECKING:
     from envs.conformance import ConformanceReport

@@ -56,6 +56,7 @@ class PlayerRecord:
       inherited_steps: its steps when it last went on as another's copy.
       label, tags: for people; the name is what everything else knows it by.
       wins, draws, losses: against everybody; kept by the store beside the payoff they are the sum of.
+      first_seat, second_seat: the mean score there, likewise; None before the first game in that seat.
     """
 
     name: str
@@ -79,6 +80,8 @@ class PlayerRecord:
     wins: float = 0.0
     draws: float = 0.0
     losses: float = 0.0
+    first_seat: float | None = None
+    second_seat: float | None = None
 
     def for_matching(self) -> Player:
         """Returns the facts that match-making reads."""
@@ -193,6 +196,7 @@ class Changes:
       ratings, history: by system, then player; history is also appended to the record.
       steps: of the players whose ratings changed.
       metrics: one row for the charts, or None.
+      doing: what the processes of the run are at, as JSON; None: as before.
       commands: those carried out or refused.
       entries: of the roster, appended to the config: the players that began to learn by command.
       episodes: games kept move by move.
@@ -214,6 +218,7 @@ class Changes:
     commands: list[CommandRecord] = field(default_factory=list)
     entries: list[dict[str, Any]] = field(default_factory=list)
     episodes: list[Episode] = field(default_factory=list)
+    doing: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)

@@ -264,9 +264,12 @@ class Standing(BaseModel):
     state: str
     label: str | None
     tags: list[str]
+    provisional: bool = Field(description="too few rated games for a rank to mean much")
+    movement: int | None = Field(description="places won since an hour of play ago, or half-way through")
     trueskill_mu: float
     trueskill_sigma: float
     conservative: float = Field(description="TrueSkill's μ − 3σ")
+    superiority: float | None = Field(description="chance of being better than the next, by TrueSkill")
     elo: float
     openskill: float
     bradley_terry: float | None
@@ -281,9 +284,12 @@ class Standing(BaseModel):
     draws: int
     losses: int
     win_rate: float
+    first_seat: float | None = Field(description="mean score in the first seat")
+    second_seat: float | None
     steps: int
     parent: str | None
     generation: int
+    created_at: float = Field(description="when it joined, seconds since 1970")
 
 
 class Standings(BaseModel):
@@ -332,13 +338,84 @@ class RatingSeries(BaseModel):
     sigma: list[float]
 
 
+class Mark(BaseModel):
+    """Where a rating may jump: reset, resumed or restarted; of a player, or of the run."""
+
+    kind: str
+    player: str | None
+    play_seconds: float
+
+
 class RatingHistory(BaseModel):
     system: str
     series: list[RatingSeries]
+    marks: list[Mark] = []
 
 
 class Metrics(BaseModel):
     items: list[dict[str, Any]]
+
+
+class AnchorSeries(BaseModel):
+    """What a main scored against a fixed opponent in rating games, over the run."""
+
+    player: str
+    anchor: str
+    play_seconds: list[float]
+    scores: list[float]
+    games: list[int]
+
+
+class AnchorScores(BaseModel):
+    items: list[AnchorSeries]
+
+
+class Cycle(BaseModel):
+    """Each of the three beats the next; `scores` are the first's against the second, and so on round."""
+
+    players: list[str]
+    scores: list[float]
+
+
+class CycleList(BaseModel):
+    items: list[Cycle]
+
+
+class Playing(BaseModel):
+    """Series of the same players that a worker plays at once."""
+
+    players: list[str]
+    purpose: str
+    branch: str
+    episodes: int
+
+
+class Worker(BaseModel):
+    """A rollout worker; `silent_seconds`: since its last report. `waiting`: for learners, of its time."""
+
+    name: str
+    silent_seconds: float
+    moves_per_second: int
+    waiting: float
+    aborted: int = Field(description="episodes that broke down")
+    series: int
+    playing: list[Playing]
+
+
+class LearnerProcess(BaseModel):
+    """A process that learns, and whom it holds."""
+
+    name: str
+    silent_seconds: float
+    steps_per_second: int
+    players: list[str]
+
+
+class Doing(BaseModel):
+    """What the run's processes were at when it last wrote."""
+
+    workers: list[Worker] = []
+    learners: list[LearnerProcess] = []
 
 
 class Match(BaseModel):

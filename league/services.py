@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from league.caching import Kept
-from league.db.pages import LeaguePages, Pool
+from league.db.pages import LeaguePages
 from league.db.runs import RunRepository
 from league.db.session import Database
 from league.db.tournaments import TournamentRepository
@@ -26,7 +25,8 @@ from league.records import (
     Snapshot,
     TournamentRecord,
 )
-from matchmaking.ratings.base import Rating
+from league.standings import Standing, standing_as_json, standings
+from matchmaking import meta_game
 
 if TYPE_CHECKING:  # it brings torch along, which those who only read need not wait for
     from league.analysis import Analysis
@@ -36,47 +36,13 @@ if TYPE_CHECKING:  # it brings torch along, which those who only read need not w
     from league.tournaments import TournamentResults, TournamentRules
 
 
-# A Bradley-Terry rating with a larger standard error, in Elo points, is nobody's: no games stand behind it.
-UNPLACED = 1000.0
+# Movement in the standings is since so long ago.
+MOVEMENT_SECONDS = 3600.0
+# A cycle is looked for among so many of the best: each beats the next by so much, in so many games.
+CYCLE_PLAYERS, CYCLE_MARGIN, CYCLE_GAMES = 100, 0.05, 32
+MAINS_CHARTED = 4
 # In the payoff map: a pair that has not met. Scores are 0 to 200.
 UNMET = 255
-
-
-@dataclass(frozen=True)
-class Standing:
-    """One row of the standings, ranked by TrueSkill's conservative μ − 3σ; cooperative games by mean score.
-
-    OpenSkill is its μ − 3σ; Bradley-Terry is Elo points above the anchor with the standard error; Nash and
-    α-Rank are shares of the pool's equilibrium. They are None until the pool has been surveyed and
-    the player has played.
-    """
-
-    rank: int
-    player: str
-    role: str
-    state: str
-    label: str | None
-    tags: tuple[str, ...]
-    trueskill_mu: float
-    trueskill_sigma: float
-    conservative: float
-    elo: float
-    openskill: float
-    bradley_terry: float | None
-    bradley_terry_error: float | None
-    nash: float | None
-    alpha_rank: float | None
-    score: float | None
-    score_error: float | None
-    games: int
-    rated_games: int
-    wins: int
-    draws: int
-    losses: int
-    win_rate: float
-    steps: int
-    parent: str | None
-    generation: int
 
 
 @dataclass(frozen=True)
@@ -118,6 +84,14 @@ class Pair:
     low: float
     high: float
     seats: list[list[int]]
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """Three players of whom each beats the next; `scores`: the first's against the second, and so on."""
+
+    players: tuple[str, str, str]
+    scores: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -205,6 +179,40 @@ class LeagueService:
         found: bytes = self._kept.get(key, self.stamp(run_id), lambda: self._payoff_map(run_id, limit))
         return found
 
+    def cycles(self, run_id: str, limit: int = CYCLE_PLAYERS) -> list[Cycle]:
+        """Returns triples of the best `limit` players of whom each beats the next, clearest first.
+
+        Raises:
+          NotFoundError.
+        """
+        key = ("cycles", run_id, limit)
+        found: list[Cycle] = self._kept.get(key, self.stamp(run_id), lambda: self._cycles(run_id, limit))
+        return found
+
+    def doing(self, run_id: str) -> dict[str, Any]:
+        """Returns what a run's processes are at; see `Doings.as_json`. Raises: NotFoundError."""
+        return self._views.doing(run_id)
+
+    def marks(self, run_id: str) -> list[tuple[str, str | None, float]]:
+        """Returns (kind, player, play seconds) of resets, resumes and restarts. Raises: NotFoundError."""
+        self._runs.get(run_id)
+        return self._views.marks(run_id, ("reset", "resumed", "restarted"))
+
+    def anchor_scores(self, run_id: str) -> dict[tuple[str, str], list[tuple[float, float, int]]]:
+        """Returns (play seconds, score, rating games) of the best mains against each anchor, over time.
+
+        Raises:
+          NotFoundError.
+        """
+        rows = self._table(run_id).rows
+        mains = [row.player for row in rows if row.role == "main"][:MAINS_CHARTED]
+        anchors = [row.player for row in rows if row.role == "anchor"]
+        key = ("anchors", run_id)
+        found: dict[tuple[str, str], list[tuple[float, float, int]]] = self._kept.get(
+            key, self.stamp(run_id), lambda: self._views.scores_over_time(run_id, mains, anchors)
+        )
+        return found
+
     def pair(self, run_id: str, first: str, second: str) -> Pair | None:
         """Returns what one player got against another, None when they have not met. Raises: NotFoundError."""
         row = self._pages.pair(run_id, first, second)
@@ -228,6 +236,24 @@ class LeagueService:
     def player(self, run_id: str, name: str) -> PlayerRecord:
         """Raises: NotFoundError: no such run or player."""
         return self._pages.player(run_id, name)
+
+    def config_of(self, run_id: str, name: str) -> dict[str, Any] | None:
+        """Returns what the run's config says of a learner, or of the one a player is a copy of.
+
+        Raises:
+          NotFoundError.
+        """
+        config = self._runs.get(run_id).config
+        wanted = {player.name for player in self.lineage(run_id, name)}
+        seen: dict[str, int] = {}
+        for entry in config.get("players", []):
+            for _ in range(entry.get("count", 1)):
+                number = seen.get(entry["role"], 0)
+                seen[entry["role"]] = number + 1
+                if f"{entry['role']}.{number}" in wanted:
+                    general = {key: config[key] for key in ("network", "learner") if key in config}
+                    return {**general, **entry}
+        return None
 
     def players(self, run_id: str, **conditions: Any) -> list[PlayerRecord]:
         """Returns a page of players; see `LeaguePages.players`. Raises: NotFoundError."""
@@ -309,9 +335,16 @@ class LeagueService:
 
     def _ranked(self, run_id: str) -> _Table:
         pool = self._pages.pool(run_id)
-        rows = _standings(pool)
+        rows = standings(pool, self._ranks_before(pool.run))
         shown = [standing_as_json(row) for row in rows]
         return _Table(rows, shown, {row.player: row for row in rows}, "score" in pool.ratings)
+
+    def _ranks_before(self, run: RunRecord) -> dict[str, int]:
+        """Returns the ranks an hour of play ago, or half-way through a younger run; anew every minute."""
+        since = max(run.play_seconds - MOVEMENT_SECONDS, 0.5 * run.play_seconds)
+        key, minute = ("before", run.id), int(since // 60)
+        found: dict[str, int] = self._kept.get(key, minute, lambda: self._views.ranks_at(run.id, since))
+        return found
 
     def _payoff_map(self, run_id: str, limit: int) -> bytes:
         rows = self._table(run_id).rows[:limit]
@@ -323,8 +356,29 @@ class LeagueService:
             if i is not None and j is not None:
                 rates[i, j], rates[j, i] = round(200 * score), round(200 * (1.0 - score))
                 games[i, j] = games[j, i] = total
-        header = json.dumps({"players": list(number), "roles": [row.role for row in rows]}).encode()
+        facts = {
+            "players": list(number),
+            "roles": [row.role for row in rows],
+            "parents": [row.parent for row in rows],
+            "cycles": [cycle.players for cycle in self.cycles(run_id)],
+        }
+        header = json.dumps(facts).encode()
         return len(header).to_bytes(4, "little") + header + rates.tobytes() + games.tobytes()
+
+    def _cycles(self, run_id: str, limit: int) -> list[Cycle]:
+        names = [row.player for row in self._table(run_id).rows[:limit]]
+        number = {name: k for k, name in enumerate(names)}
+        table = np.zeros((len(names), len(names)))
+        for first, second, score, games in self._pages.scores_among(run_id, names):
+            i, j = number.get(first), number.get(second)
+            if i is not None and j is not None and games >= CYCLE_GAMES:
+                table[i, j], table[j, i] = score - 0.5, 0.5 - score
+        return [
+            Cycle(
+                (names[a], names[b], names[c]), tuple(0.5 + table[i, j] for i, j in ((a, b), (b, c), (c, a)))
+            )
+            for a, b, c in meta_game.cycles(table, margin=CYCLE_MARGIN)
+        ]
 
     def _payoffs(self, run_id: str, limit: int) -> PayoffTable:
         names = [row.player for row in self._table(run_id).rows[:limit]]
@@ -418,17 +472,6 @@ class LeagueService:
         self._database.require_current()
 
 
-def standing_as_json(row: Standing) -> dict[str, Any]:
-    """Returns a row with its numbers rounded as they are shown."""
-    return {
-        name: round(value, 3) if isinstance(value := getattr(row, name), float) else value
-        for name in _COLUMNS
-    }
-
-
-_COLUMNS = tuple(Standing.__dataclass_fields__)
-
-
 def run_as_json(run: RunRecord) -> dict[str, Any]:
     """Returns a run as the API shows it: without its config and its lease."""
     data = asdict(run)
@@ -436,65 +479,3 @@ def run_as_json(run: RunRecord) -> dict[str, Any]:
         del data[hidden]
     rate = run.moves / run.play_seconds if run.play_seconds > 0 else 0.0
     return {**data, "mean_moves_per_second": round(rate, 1)}
-
-
-def _standings(pool: Pool) -> list[Standing]:
-    ratings = pool.ratings
-    trueskill, elo = ratings.get("trueskill", {}), ratings.get("elo", {})
-    openskill, bradley_terry = ratings.get("openskill", {}), ratings.get("bradley_terry", {})
-    nash, alpha_rank = ratings.get("nash", {}), ratings.get("alpha_rank", {})
-    unrated = Rating(0.0)
-
-    def conservative(system: dict[str, Rating], name: str) -> float:
-        rating = system.get(name, unrated)
-        return rating.mu - 3.0 * rating.sigma
-
-    rows = []
-    scores = ratings.get("score", {})
-
-    def merit(name: str) -> float:
-        if not scores:
-            return conservative(trueskill, name)
-        return scores[name].mu if name in scores and scores[name].games else -math.inf
-
-    ranked = sorted(pool.players, key=lambda p: (-merit(p.name), p.name))
-    for rank, player in enumerate(ranked, start=1):
-        rating = trueskill.get(player.name, unrated)
-        games = player.wins + player.draws + player.losses
-        fitted = bradley_terry.get(player.name)
-        score = scores.get(player.name)
-        if score is not None and not score.games:
-            score = None
-        if fitted is not None and fitted.sigma > UNPLACED:
-            fitted = None
-        rows.append(
-            Standing(
-                rank=rank,
-                player=player.name,
-                role=player.role,
-                state=player.state,
-                label=player.label,
-                tags=player.tags,
-                trueskill_mu=rating.mu,
-                trueskill_sigma=rating.sigma,
-                conservative=conservative(trueskill, player.name),
-                elo=elo.get(player.name, unrated).mu,
-                openskill=conservative(openskill, player.name),
-                bradley_terry=fitted.mu if fitted else None,
-                bradley_terry_error=fitted.sigma if fitted else None,
-                nash=nash[player.name].mu if player.name in nash else None,
-                alpha_rank=alpha_rank[player.name].mu if player.name in alpha_rank else None,
-                score=score.mu if score else None,
-                score_error=score.sigma if score else None,
-                games=int(games) if score is None else score.games,
-                rated_games=rating.games if score is None else score.games,
-                wins=int(player.wins),
-                draws=int(player.draws),
-                losses=int(player.losses),
-                win_rate=(player.wins + 0.5 * player.draws) / games if games else 0.5,
-                steps=player.steps,
-                parent=player.parent,
-                generation=player.generation,
-            )
-        )
-    return rows

@@ -273,6 +273,18 @@ class PayoffMatrix:
         own[theirs] = own[theirs][:, [2, 1, 0, 3]] * np.array([1.0, 1.0, 1.0, -1.0])
         return PairRecord(*own.sum(axis=0).tolist())
 
+    def total_by_seat(self, i: str) -> npt.NDArray[np.float64]:
+        """Returns i's wins, draws and losses over all its opponents, [2, 3]: first seat, second seat."""
+        number = self._numbers.get(i)
+        if number is None or not self._rows_of[number]:
+            return np.zeros((2, 3))
+        rows = np.array(self._rows_of[number])
+        own = self._seats[rows]
+        theirs = self._pair[rows, 0] != number
+        own[theirs] = own[theirs][:, ::-1, ::-1]
+        total: npt.NDArray[np.float64] = own.sum(axis=0)
+        return total
+
     def version(self, i: str) -> int:
         """Returns a number that changes whenever a result of i comes in or is forgotten."""
         number = self._numbers.get(i)

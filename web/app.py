@@ -25,7 +25,7 @@ from web.examples import add_examples
 from web.hub import EventHub
 from web.metrics import RequestMetrics
 from web.middleware import Guard
-from web.pages import games, sentences, standings
+from web.pages import games, lineage, sentences, standings
 from web.pages import players as player_pages
 from web.pages import runs as run_pages
 from web.templating import templates
@@ -91,7 +91,7 @@ def create_app(services: Services | None = None) -> FastAPI:
         app.include_router(router, prefix=API)
     app.include_router(login.router)
     app.include_router(docs.router)
-    for page in (run_pages, standings, player_pages, games):
+    for page in (run_pages, standings, player_pages, lineage, games):
         app.include_router(page.router)
     for path, package, folder in (
         ("static", "web", "static"),

@@ -73,6 +73,8 @@ class LeagueRepository:
             now = self._database.now(session)
             run.play_seconds, run.moves, run.games = changes.play_seconds, changes.moves, changes.games
             run.next_series, run.updated_at = changes.next_series, now
+            if changes.doing is not None:
+                run.doing = changes.doing
             here: dict[str, Any] = {"run_id": self._run_id}
             players = [
                 {**here, "created_at": now, **{f: getattr(p, f) for f in _PLAYER_FIELDS}}

@@ -55,6 +55,7 @@ class RunRow(Base):
     lease_expires_at: Mapped[float | None]
     tags: Mapped[list[str]] = mapped_column(server_default="[]")
     config_revision: Mapped[int] = mapped_column(server_default="0")
+    doing: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
 
 
 class PlayerRow(Base):
@@ -82,6 +83,8 @@ class PlayerRow(Base):
     wins: Mapped[float] = mapped_column(server_default="0")
     draws: Mapped[float] = mapped_column(server_default="0")
     losses: Mapped[float] = mapped_column(server_default="0")
+    first_seat: Mapped[float | None]
+    second_seat: Mapped[float | None]
     created_at: Mapped[float]
     __table_args__ = (UniqueConstraint("run_id", "name"),)
 

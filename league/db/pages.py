@@ -22,11 +22,15 @@ MOST_NAMED = 5000
 
 @dataclass(frozen=True)
 class Pool:
-    """A run's players and their ratings as of one moment, without who scored what against whom."""
+    """A run's players and their ratings as of one moment, without who scored what against whom.
+
+    `joined`: when each did, seconds since 1970.
+    """
 
     run: RunRecord
     players: list[PlayerRecord]
     ratings: dict[str, dict[str, Rating]]
+    joined: dict[str, float]
 
 
 class LeaguePages:
@@ -39,18 +43,19 @@ class LeaguePages:
         """Raises: NotFoundError."""
         with self._database.read() as session:
             run = read_run(session, run_id)
-            columns = [c for c in PlayerRow.__table__.columns if c.name not in ("id", "run_id", "created_at")]
+            columns = [c for c in PlayerRow.__table__.columns if c.name not in ("id", "run_id")]
             rows = session.execute(
                 select(*columns).where(PlayerRow.run_id == run_id).order_by(PlayerRow.id)
             ).all()
             players = [_plain_player(row) for row in rows]
+            joined = {row.name: row.created_at for row in rows}
             r = RatingRow
             ratings: dict[str, dict[str, Rating]] = {}
             for system, player, mu, sigma, games in session.execute(
                 select(r.system, r.player, r.mu, r.sigma, r.games).where(r.run_id == run_id)
             ):
                 ratings.setdefault(system, {})[player] = Rating(mu, sigma, games)
-            return Pool(run, players, ratings)
+            return Pool(run, players, ratings, joined)
 
     def stamp(self, run_id: str) -> tuple[float, int]:
         """Returns what changes whenever anything of a run does. Raises: NotFoundError."""
@@ -248,4 +253,5 @@ def _heading(row: Row[Any]) -> EpisodeRecord:
 
 def _plain_player(row: Row[Any]) -> PlayerRecord:
     fields = dict(row._mapping)
+    del fields["created_at"]
     return PlayerRecord(**{**fields, "tags": tuple(fields["tags"])})

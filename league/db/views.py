@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from sqlalchemy import func, select
+import numpy as np
+from sqlalchemy import Integer, cast, func, select
+from sqlalchemy.orm import Session
 
 from league.db.league_state import LeagueRepository, series_row
 from league.db.models import EventRow, MetricsRow, RatingHistoryRow, SeriesTable
+from league.db.runs import find_run
 from league.db.session import Database
 from league.records import BranchCount, EventRecord, SeriesRow, Snapshot
 
@@ -82,6 +85,17 @@ class LeagueViews:
                 history.setdefault(r.player, []).append((r.play_seconds, r.moves, r.steps, r.mu, r.sigma))
             return history
 
+    def ranks_at(self, run_id: str, play_seconds: float) -> dict[str, int]:
+        """Returns each player's rank by TrueSkill's μ − 3σ as it was after so much play, from 1."""
+        row = RatingHistoryRow
+        here = (row.run_id == run_id, row.system == "trueskill")
+        last = select(func.max(row.id)).where(*here, row.play_seconds <= play_seconds).group_by(row.player)
+        query = (
+            select(row.player).where(row.id.in_(last)).order_by((row.mu - 3 * row.sigma).desc(), row.player)
+        )
+        with self._database.read() as session:
+            return {player: rank for rank, player in enumerate(session.scalars(query), start=1)}
+
     def rating_series(self, run_id: str) -> list[SeriesRow]:
         """Returns the rating series in the order in which they were drawn."""
         with self._database.read() as session:
@@ -111,6 +125,64 @@ class LeagueViews:
                 for player, purpose, branch, n, w, d, x in rows
             ]
 
+    def doing(self, run_id: str) -> dict[str, Any]:
+        """Returns what a run's processes were at when it last wrote its metrics. Raises: NotFoundError."""
+        with self._database.read() as session:
+            return find_run(session, run_id).doing
+
+    def scores_over_time(
+        self, run_id: str, players: Sequence[str], anchors: Sequence[str], buckets: int = 80
+    ) -> dict[tuple[str, str], list[tuple[float, float, int]]]:
+        """Returns (play seconds, score, rating games) of each player against each anchor, oldest first."""
+        t = SeriesTable
+        sums = (
+            func.sum(t.wins_seat_0 + t.wins_seat_1),
+            func.sum(t.draws_seat_0 + t.draws_seat_1),
+            func.sum(t.losses_seat_0 + t.losses_seat_1),
+        )
+        found: dict[tuple[str, str], dict[int, tuple[float, float]]] = {}
+        with self._database.read() as session:
+            run = find_run(session, run_id)
+            begin = run.created_at
+            width = max((run.updated_at - begin) / buckets, 1.0)
+            bucket = cast(func.floor((t.at - begin) / width), Integer)
+            for mine, theirs, sign in ((t.first, t.second, 1), (t.second, t.first, -1)):
+                query = (
+                    select(mine, theirs, bucket, *sums)
+                    .where(t.run_id == run_id, t.purpose == "evaluation")
+                    .where(mine.in_(players), theirs.in_(anchors))
+                    .group_by(mine, theirs, bucket)
+                )
+                for player, anchor, k, wins, draws, losses in session.execute(query):
+                    points = float(wins if sign > 0 else losses) + 0.5 * float(draws)
+                    games = float(wins + draws + losses)
+                    before = found.setdefault((player, anchor), {}).get(k, (0.0, 0.0))
+                    found[player, anchor][k] = (before[0] + points, before[1] + games)
+            played = _clock(session, run_id)
+        return {
+            pair: [
+                (played(begin + (k + 0.5) * width), points / games, int(games))
+                for k, (points, games) in sorted(parts.items())
+                if games
+            ]
+            for pair, parts in sorted(found.items())
+        }
+
+    def marks(
+        self, run_id: str, kinds: Sequence[str], limit: int = 200
+    ) -> list[tuple[str, str | None, float]]:
+        """Returns (kind, player, play seconds) of the newest events of these kinds, oldest first."""
+        e = EventRow
+        query = (
+            select(e.kind, e.player, e.at)
+            .where(e.run_id == run_id, e.kind.in_(kinds))
+            .order_by(e.id.desc())
+            .limit(limit)
+        )
+        with self._database.read() as session:
+            played = _clock(session, run_id)
+            return [(kind, player, played(at)) for kind, player, at in session.execute(query)][::-1]
+
     def metrics(self, run_id: str, points: int = 400) -> list[dict[str, Any]]:
         """Returns metric rows with their play seconds, oldest first, thinned to about `points`."""
         with self._database.read() as session:
@@ -131,9 +203,17 @@ class LeagueViews:
             return None if row is None else _metrics(row)
 
 
+def _clock(session: Session, run_id: str) -> Callable[[float], float]:
+    """Returns what turns a moment, seconds since 1970, into seconds of play."""
+    m = MetricsRow
+    rows = session.execute(select(m.at, m.play_seconds).where(m.run_id == run_id).order_by(m.id)).all()
+    at, played = [row.at for row in rows], [row.play_seconds for row in rows]
+    return lambda moment: float(np.interp(moment, at, played)) if at else 0.0
+
+
 def _event(row: EventRow) -> EventRecord:
     return EventRecord(row.kind, row.player, row.data, row.id, row.at, row.actor)
 
 
 def _metrics(row: MetricsRow) -> dict[str, Any]:
-    return {"play_seconds": row.play_seconds, **row.data}
+    return {"at": row.at, "play_seconds": row.play_seconds, **row.data}

@@ -15,6 +15,7 @@ from league.db.session import Database
 from league.errors import ConfigError
 from league.manager import LeagueManager
 from league.orders import Carried, Order
+from league.runtime.doings import Doings
 from league.runtime.learning import home_of
 from league.runtime.messages import (
     FrozenPlayer,
@@ -70,7 +71,7 @@ class Coordinator:
         self._stopping = False
         self._aborted, self._last_error = 0, ""
         self._failure: str | None = None
-        self._waiting: dict[str, float] = {}
+        self._doings = Doings()
         self._learner_metrics: dict[str, dict[str, float]] = {}
         self._marks: list[tuple[float, int, int]] = []
         self._last_metrics = self._last_history = self._last_write = clock()
@@ -88,15 +89,18 @@ class Coordinator:
         self._obey()
         self._moves += report.moves
         self._games += report.games
-        self._waiting[worker] = report.waiting
         # A report whose answer was lost comes again; its series are counted already.
         fresh = [r for r in report.results if not self._manager.is_recorded(r)]
         self._manager.record(fresh)
+        self._doings.played(worker, report.results, report.moves, report.waiting, self._clock())
         self._note_bad_episodes(sum(r.aborted for r in fresh), report.errors)
         self._manager.keep_episodes(report.episodes)
         stop = self.is_finished() or worker in self._leaving
         training = [] if stop else self._manager.next_training_series(report.wanted_training)
         evaluation = [] if stop else self._manager.next_evaluation_series(report.wanted_evaluation)
+        self._doings.handed_out(worker, [*training, *evaluation])
+        if worker in self._leaving:
+            self._doings.left(worker)
         self._write()
         frozen = {
             name: FrozenPlayer(player.bot, player.checkpoint)
@@ -111,6 +115,7 @@ class Coordinator:
         """Takes the learners' states in and answers with what to do next. Written before it is answered."""
         self._obey()
         self._take_in(report.done)
+        self._doings.learnt(report, self._clock())
         orders = self._manager.learners_progressed(report.progress)
         for player, reason in report.rolled_back.items():
             self._manager.note("rolled_back", player, reason=reason)
@@ -274,7 +279,7 @@ class Coordinator:
                 "moves_per_second": status.moves_per_second,
                 "learner_steps_per_second": status.learner_steps_per_second,
                 "policy_lag": status.policy_lag,
-                "rollout_waiting": sum(self._waiting.values()) / max(len(self._waiting), 1),
+                "rollout_waiting": self._doings.mean_waiting,
                 "learners": self._learner_metrics,
             }
         if now - self._last_history >= HISTORY_SECONDS:
@@ -291,6 +296,7 @@ class Coordinator:
             games=self._games,
             history=history,
             metrics=metrics,
+            doing=None if metrics is None else self._doings.as_json(now),
         )
         if force or changes.series or metrics or now - self._last_write >= 1.0:
             self._repository.save(changes, self._token)

@@ -114,6 +114,7 @@ def test_what_is_saved_is_loaded(any_database: Database) -> None:
         steps={"main.0": 5},
         events=[EventRecord("snapshot", "main.0", {"steps": 5})],
         metrics={"moves": 10},
+        doing={"workers": []},
     )
     league.save(saved, token)
     league.save(changes(players=[player], pairs=[pair], series=[series], next_series=7), token)  # repeated
@@ -123,8 +124,13 @@ def test_what_is_saved_is_loaded(any_database: Database) -> None:
     assert loaded.ratings == {"elo": {"main.0": Rating(1010, 0, 4)}}
     assert (loaded.run.moves, loaded.run.next_series) == (10, 7)
     views = LeagueViews(any_database)
-    assert views.latest_metrics(run_id) == {"play_seconds": 1.0, "moves": 10}
+    latest = views.latest_metrics(run_id)
+    assert latest is not None
+    assert latest.pop("at") > 1e9
+    assert latest == {"play_seconds": 1.0, "moves": 10}
+    assert views.doing(run_id) == {"workers": []}
     assert views.metrics(run_id) == [views.latest_metrics(run_id)]
+    assert views.ranks_at(run_id, 1.0) == {}
     assert [(e.kind, e.player, e.data) for e in views.events_after(run_id, 0)] == [
         ("snapshot", "main.0", {"steps": 5})
     ]
@@ -238,3 +244,37 @@ def test_stores_are_found_by_home_or_by_url(tmp_path: Path, monkeypatch: pytest.
     (tmp_path / "file").write_text("")
     with pytest.raises(DatabaseError, match="data folder"):
         Stores.from_environment(str(tmp_path / "file" / "x"))
+
+
+def test_ranks_and_scores_as_they_were(any_database: Database) -> None:
+    runs, run_id = new_run(any_database)
+    token = runs.claim(run_id, "me", 10)
+    assert token is not None
+    league, views = LeagueRepository(any_database, run_id), LeagueViews(any_database)
+    players = [PlayerRecord("main.0", "main", "learning"), PlayerRecord("random", "anchor", "frozen")]
+    for moment, mu in ((10.0, 20.0), (20.0, 30.0)):
+        history = {"trueskill": {"main.0": Rating(mu, 1.0, 9), "random": Rating(25.0, 1.0, 9)}}
+        of_main = SeriesRow(
+            int(moment), "main.0", "random", (0, 0), "evaluation", "rating", (6, 0, 2), (5, 2, 1), 0.0, 9
+        )
+        of_random = SeriesRow(
+            int(moment) + 1, "random", "main.0", (0, 0), "evaluation", "rating", (0, 0, 4), (0, 0, 4), 0.0, 9
+        )
+        taught = SeriesRow(
+            int(moment) + 2, "main.0", "random", (0, 0), "training", "pfsp", (0, 0, 8), (0, 0, 8), 0.0, 9
+        )
+        made = changes(
+            players=players,
+            history=history,
+            series=[of_main, of_random, taught],
+            play_seconds=moment,
+            metrics={"moves": 1},
+            events=[EventRecord("reset", "main.0")],
+        )
+        league.save(made, token)
+    assert views.ranks_at(run_id, 15.0) == {"random": 1, "main.0": 2}
+    assert views.ranks_at(run_id, 25.0) == {"main.0": 1, "random": 2}
+    points = views.scores_over_time(run_id, ["main.0"], ["random"])["main.0", "random"]
+    assert sum(games for _, _, games in points) == 2 * 24
+    assert all(score == pytest.approx((11 + 1 + 8) / 24) for _, score, _ in points)
+    assert [(kind, player) for kind, player, _ in views.marks(run_id, ["reset"])] == [("reset", "main.0")] * 2

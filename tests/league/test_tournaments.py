@@ -13,7 +13,7 @@ from league.bootstrap import Stores
 from league.checkpoints import CheckpointStore
 from league.db.check import check_run
 from league.errors import NotFoundError
-from league.services import standing_as_json
+from league.standings import standing_as_json
 from league.tournaments import TournamentResults, TournamentRules
 from matchmaking.errors import MatchmakingError
 from matchmaking.sequential import StopRule

@@ -20,8 +20,8 @@ def test_a_finished_league_is_readable(client: TestClient, played_run: str) -> N
     standings = body["standings"]
     assert body["run"]["id"] == played_run
     assert [s["rank"] for s in standings] == list(range(1, len(standings) + 1))
-    values = [s["conservative"] for s in standings]
-    assert values == sorted(values, reverse=True)
+    order = [(s["provisional"], -s["conservative"]) for s in standings]
+    assert order == sorted(order)
     for row in standings:
         assert row["conservative"] == pytest.approx(
             row["trueskill_mu"] - 3 * row["trueskill_sigma"], abs=0.01

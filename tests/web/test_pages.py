@@ -74,6 +74,9 @@ def test_every_page_is_there_and_filters_are_in_its_address(client: TestClient, 
     assert [row["player"] for row in table] == [row["player"] for row in standings]
     for path, said in (
         ("/charts", "Throughput"),
+        ("/now", "the run is finished"),
+        ("/compare?player=main.0&player=random", "Against each other"),
+        ("/compare", "Tick two players"),
         ("/payoffs", "Arrow keys move"),
         ("/players/main.0", "Freeze"),
         ("/players/main.0.v1", "Pin as anchor"),
@@ -82,6 +85,7 @@ def test_every_page_is_there_and_filters_are_in_its_address(client: TestClient, 
         ("/matches?outcome=won", "name one"),
         ("/games", "replay"),
         ("/lineage", "main_exploiter.0"),
+        ("/players/main.0.v1", "snapshot:"),
         ("/events", "joined the pool"),
         ("/events?kind=reset", "went back to its initial weights"),
         ("/play", "New game"),
@@ -89,5 +93,10 @@ def test_every_page_is_there_and_filters_are_in_its_address(client: TestClient, 
         page = client.get(base + path)
         assert page.status_code == 200, path
         assert said in page.text, path
-    for path in ("/players/nobody", "/players/main.0/against/nobody", "/games/999999"):
+    for path in (
+        "/compare?player=nobody",
+        "/players/nobody",
+        "/players/main.0/against/nobody",
+        "/games/999999",
+    ):
         assert client.get(base + path).status_code == 404, path

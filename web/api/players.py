@@ -32,9 +32,9 @@ from league.schemas import (
     System,
     player_as_json,
 )
-from league.services import Standing as StandingRow
-from league.services import standing_as_json
-from web.api.runs import RunPath, rating_series
+from league.standings import Standing as StandingRow
+from league.standings import standing_as_json
+from web.api.runs import RunPath, rating_history
 from web.cursors import Cursor, Limit, Words, decode, encode
 from web.etags import IfMatch, etag_of, require_match
 from web.idempotency import IdempotencyKey, IdempotentRoute
@@ -265,7 +265,7 @@ def get_player_ratings(
     """The player's rating over time."""
     run_id, name = split(player_id)
     league.player(run_id, name)
-    return RatingHistory(system=system, series=rating_series(league.rating_history(run_id, system, [name])))
+    return rating_history(league, run_id, system, [name])
 
 
 @router.get("/{player_id}/opponents", responses=responses(404))

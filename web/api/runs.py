@@ -11,9 +11,15 @@ from league.caching import Kept
 from league.records import RunRecord
 from league.schemas import (
     RUN_ID,
+    AnchorScores,
+    AnchorSeries,
     CloneRun,
+    Cycle,
+    CycleList,
+    Doing,
     EditRun,
     LaunchRun,
+    Mark,
     Metrics,
     Payoffs,
     RatingHistory,
@@ -24,6 +30,7 @@ from league.schemas import (
     Standings,
     System,
 )
+from league.services import LeagueService
 from web.cursors import PLAIN, Cursor, Limit, Words, decode, encode
 from web.etags import IfMatch, etag_of, json_answer, require_match
 from web.idempotency import IdempotencyKey, IdempotentRoute
@@ -228,9 +235,7 @@ def get_ratings(
     ] = [],
 ) -> RatingHistory:
     """Each player's rating over the seconds of play, the run's moves and its own steps."""
-    return RatingHistory(
-        system=system, series=rating_series(league.rating_history(run_id, system, player or None))
-    )
+    return rating_history(league, run_id, system, player or None)
 
 
 @router.get("/{run_id}/metrics", responses=responses(404))
@@ -239,8 +244,52 @@ def get_metrics(run_id: RunPath, league: League, who: Reader) -> Metrics:
     return Metrics(items=league.metrics(run_id))
 
 
-def rating_series(history: dict[str, list[tuple[float, ...]]]) -> list[RatingSeries]:
-    """Returns rating histories as the API shows them."""
+@router.get("/{run_id}/anchors", responses=responses(404))
+def get_anchor_scores(run_id: RunPath, league: League, who: Reader) -> AnchorScores:
+    """What the best mains scored against the anchors in rating games, over time."""
+    return AnchorScores(
+        items=[
+            AnchorSeries(
+                player=player,
+                anchor=anchor,
+                play_seconds=[round(at, 1) for at, _, _ in points],
+                scores=[round(score, 4) for _, score, _ in points],
+                games=[games for _, _, games in points],
+            )
+            for (player, anchor), points in league.anchor_scores(run_id).items()
+        ]
+    )
+
+
+@router.get("/{run_id}/cycles", responses=responses(404))
+def get_cycles(run_id: RunPath, league: League, who: Reader) -> CycleList:
+    """Three of the best players each, of whom A beats B beats C beats A; clearest first."""
+    found = league.cycles(run_id)
+    return CycleList(
+        items=[Cycle(players=[*c.players], scores=[round(x, 4) for x in c.scores]) for c in found]
+    )
+
+
+@router.get("/{run_id}/doing", responses=responses(404))
+def get_doing(run_id: RunPath, league: League, who: Reader) -> Doing:
+    """What is played and learnt just now, by process."""
+    return Doing.model_validate(league.doing(run_id))
+
+
+def rating_history(
+    league: LeagueService, run_id: str, system: str, players: list[str] | None
+) -> RatingHistory:
+    """Returns rating histories, of all players or these, as the API shows them. Raises: NotFoundError."""
+    marks = [
+        Mark(kind=kind, player=who, play_seconds=round(at, 1))
+        for kind, who, at in league.marks(run_id)
+        if who is None or players is None or who in players
+    ]
+    found = league.rating_history(run_id, system, players)
+    return RatingHistory(system=system, series=_rating_series(found), marks=marks)
+
+
+def _rating_series(history: dict[str, list[tuple[float, ...]]]) -> list[RatingSeries]:
 
     def column(points: list[tuple[float, ...]], k: int, digits: int) -> list[Any]:
         return [round(p[k], digits) if digits else int(p[k]) for p in points]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import time
 from dataclasses import dataclass
 from typing import Annotated
 from urllib.parse import urlencode
@@ -11,7 +12,9 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
-from league.services import LeagueService, Standing, run_as_json
+from league.services import LeagueService, run_as_json
+from league.standings import Standing, superiority
+from matchmaking.ratings.base import Rating
 from web.cursors import PLAIN
 from web.login import Visitor
 from web.services import League
@@ -19,13 +22,26 @@ from web.templating import templates
 
 ROWS = 200
 MAP_PLAYERS = 500
-SYSTEMS = {
-    "": "TrueSkill",
-    "elo": "Elo",
-    "bradley_terry": "Bradley–Terry",
-    "nash": "Nash share",
-    "win_rate": "win rate",
+# A process that has said nothing for so long is not well.
+LATE_SECONDS = 10.0
+# What the rows can be ordered by, and whether the most come first.
+ORDERS = {
+    "": ("TrueSkill", True),
+    "trueskill_mu": ("TrueSkill μ", True),
+    "elo": ("Elo", True),
+    "bradley_terry": ("Bradley–Terry", True),
+    "nash": ("Nash share", True),
+    "alpha_rank": ("α-Rank share", True),
+    "win_rate": ("win rate", True),
+    "first_seat": ("score in the first seat", True),
+    "second_seat": ("score in the second seat", True),
+    "games": ("games", True),
+    "steps": ("steps", True),
+    "movement": ("movement", True),
+    "created_at": ("age, newest first", True),
+    "player": ("name", False),
 }
+COMPARED = 6
 ROLES = ("main", "main_exploiter", "league_exploiter", "historical", "anchor", "guest")
 STATES = ("learning", "frozen", "retired")
 Words = Annotated[str, Query(max_length=100, pattern=PLAIN)]
@@ -51,16 +67,17 @@ class Filter:
             and self.state in ("", row.state)
             and (text in row.player.lower() or text in (row.label or "").lower())
         ]
-        if self.by in SYSTEMS and self.by:
-            found.sort(
-                key=lambda row: -(getattr(row, self.by) if getattr(row, self.by) is not None else -1e9)
-            )
+        if self.by in ORDERS and self.by:
+            known = [row for row in found if getattr(row, self.by) is not None]
+            unknown = [row for row in found if getattr(row, self.by) is None]
+            known.sort(key=lambda row: getattr(row, self.by), reverse=ORDERS[self.by][1])
+            found = known + unknown
         return found
 
-    def link(self, begin: int) -> str:
-        """Returns the address of another part of the same."""
-        given = {"role": self.role, "state": self.state, "text": self.text, "by": self.by}
-        return "?" + urlencode({k: v for k, v in given.items() if v} | {"begin": max(0, begin)})
+    def link(self, **changes: str | int) -> str:
+        """Returns the address of another part or order of the same."""
+        given = {"role": self.role, "state": self.state, "text": self.text, "by": self.by, **changes}
+        return "?" + urlencode({k: v for k, v in given.items() if v})
 
 
 Asked = Annotated[Filter, Depends()]
@@ -77,6 +94,57 @@ def standings_page(run_id: str, request: Request, league: League, who: Visitor, 
 def live_part(run_id: str, request: Request, league: League, who: Visitor, asked: Asked) -> HTMLResponse:
     """The parts of it that change, for its script."""
     return templates.TemplateResponse(request, "live.html", _run_context(run_id, league, asked))
+
+
+@router.get("/runs/{run_id}/compare")
+def compare_page(
+    run_id: str,
+    request: Request,
+    league: League,
+    who: Visitor,
+    player: Annotated[list[Words], Query(max_length=100)] = [],
+) -> HTMLResponse:
+    """Some players side by side."""
+    names = list(dict.fromkeys(player))[:COMPARED]
+    rows = [league.standing(run_id, name) for name in names]
+    scores = {
+        (one, other): pair
+        for one in names
+        for other in names
+        if one != other and (pair := league.pair(run_id, one, other)) is not None
+    }
+    context = {
+        "tab": "",
+        "run": run_as_json(league.run(run_id)),
+        "rows": rows,
+        "scores": scores,
+        "superiority": {
+            (a.player, b.player): superiority(
+                Rating(a.trueskill_mu, a.trueskill_sigma), Rating(b.trueskill_mu, b.trueskill_sigma)
+            )
+            for a in rows
+            for b in rows
+        },
+        "most": COMPARED,
+    }
+    return templates.TemplateResponse(request, "compare.html", context)
+
+
+@router.get("/runs/{run_id}/now")
+def now_page(run_id: str, request: Request, league: League, who: Visitor) -> HTMLResponse:
+    """What is played and learnt just now, by process, and whether all are well."""
+    run, doing = league.run(run_id), league.doing(run_id)
+    metrics = league.latest_metrics(run_id) or {}
+    context = {
+        "tab": "Now",
+        "run": run_as_json(run),
+        "age": max(0.0, time.time() - run.updated_at) if run.state == "running" else 0.0,
+        "workers": doing.get("workers", []),
+        "learners": doing.get("learners", []),
+        "learning": metrics.get("learners", {}),
+        "late": LATE_SECONDS,
+    }
+    return templates.TemplateResponse(request, "now.html", context)
 
 
 @router.get("/runs/{run_id}/charts")
@@ -101,6 +169,7 @@ def payoffs_page(
         "run": run_as_json(league.run(run_id)),
         "limit": min(limit, count),
         "count": count,
+        "cycles": league.cycles(run_id),
     }
     return templates.TemplateResponse(request, "payoffs.html", context)
 
@@ -131,11 +200,12 @@ def _run_context(run_id: str, league: LeagueService, asked: Filter) -> dict[str,
         "asked": asked,
         "found": len(wanted),
         "pool": len(every),
-        "systems": SYSTEMS,
+        "orders": {key: title for key, (title, _) in ORDERS.items()},
         "roles": ROLES,
         "states": STATES,
-        "earlier": asked.link(asked.begin - ROWS) if asked.begin else None,
-        "later": asked.link(asked.begin + ROWS) if asked.begin + ROWS < len(wanted) else None,
+        "rows_shown": ROWS,
+        "earlier": asked.link(begin=max(0, asked.begin - ROWS)) if asked.begin else None,
+        "later": asked.link(begin=asked.begin + ROWS) if asked.begin + ROWS < len(wanted) else None,
         "scale": (low, max(high - low, 1.0)),
         "events": league.latest_events(run_id),
         "now": league.latest_metrics(run_id),

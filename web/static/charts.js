@@ -32,30 +32,70 @@ function layout(more) {
 const CONFIG = { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["lasso2d", "select2d"] };
 const SHOWN = 14;
 
-// The learners and anchors always, then the best of the rest.
-export async function drawHistory(element, history, ranked, label) {
+const WITH_BANDS = 3;
+const PALETTE = ["#4c78a8", "#f58518", "#54a24b", "#b279a2", "#e45756", "#72b7b2", "#eeca3b", "#9d755d", "#ff9da6", "#79706e", "#5b8ff9", "#d67195", "#8cd17d", "#b6992d"];
+const DASHES = { reset: "dot", resumed: "dash", restarted: "dashdot" };
+
+// A line with the band of its uncertainty around it, or alone.
+function withBand(series, x, colourOf, banded) {
+  const line = { x, y: series.mu, name: series.player, legendgroup: series.player, mode: "lines" };
+  if (!banded) return [line];
+  const edge = { x, mode: "lines", line: { width: 0 }, hoverinfo: "skip", showlegend: false, legendgroup: series.player };
+  return [
+    { ...edge, y: series.mu.map((m, k) => m - series.sigma[k]) },
+    { ...edge, y: series.mu.map((m, k) => m + series.sigma[k]), fill: "tonexty", fillcolor: `${colourOf}38` },
+    line,
+  ];
+}
+
+// Vertical lines where learners were reset (of those shown) and where the run was resumed.
+function markLines(marks, shown) {
+  const wanted = marks.filter((m) => m.kind !== "reset" || shown.includes(m.player));
+  return {
+    shapes: wanted.map((m) => ({
+      type: "line", x0: m.play_seconds / 60, x1: m.play_seconds / 60, yref: "paper", y0: 0, y1: 1,
+      line: { width: 1, dash: DASHES[m.kind], color: colour("--dim") },
+    })),
+    annotations: wanted.slice(-12).map((m) => ({
+      x: m.play_seconds / 60, yref: "paper", y: 1, yanchor: "bottom", showarrow: false, font: { size: 10, color: colour("--dim") },
+      text: m.kind === "reset" ? `${m.player} reset` : m.kind, textangle: -30, xanchor: "left",
+    })),
+  };
+}
+
+// The learners and anchors always, then the best of the rest. banded: by default for up to three lines.
+// Returns how many lines were drawn.
+export async function drawHistory(element, history, ranked, label, banded) {
   const Plotly = await plotly();
   const live = (name) => !/\.v\d+$/.test(name);
   const order = [...ranked].sort((a, b) => live(b) - live(a)).slice(0, SHOWN);
   const series = history.series
     .filter((s) => order.includes(s.player))
     .sort((a, b) => ranked.indexOf(a.player) - ranked.indexOf(b.player));
-  const traces = series.map((s) => ({
-    x: s.play_seconds.map((t) => t / 60),
-    y: s.mu,
-    error_y: { type: "data", array: s.sigma, thickness: 0.6, width: 0 },
-    name: s.player,
-    mode: "lines",
-    line: { width: live(s.player) ? 2.6 : 1.2 },
-    opacity: live(s.player) ? 1 : 0.65,
-  }));
+  const bands = banded ?? series.length <= WITH_BANDS;
+  const traces = series.flatMap((s, k) => {
+    const shade = PALETTE[k % PALETTE.length];
+    const x = s.play_seconds.map((t) => t / 60);
+    return withBand(s, x, shade, bands).map((trace) => ({
+      ...trace,
+      line: { color: shade, width: live(s.player) ? 2.6 : 1.2, ...trace.line },
+      opacity: live(s.player) ? 1 : 0.65,
+    }));
+  });
+  const marks = markLines(history.marks ?? [], series.map((s) => s.player));
   const shape = layout({
     xaxis: { title: { text: "minutes of play" }, rangemode: "tozero" },
     yaxis: { title: { text: label } },
     uirevision: "keep",
+    showlegend: true,
+    margin: { l: 48, r: 12, t: marks.shapes.length ? 48 : 8, b: 40 },
+    ...marks,
   });
   await Plotly.react(element, traces, shape, CONFIG);
   element.dataset.points = String(series.reduce((n, s) => n + s.mu.length, 0));
+  element.dataset.bands = String(bands);
+  element.dataset.marks = String(marks.shapes.length);
+  return series.length;
 }
 
 export async function drawPayoff(element, payoffs) {
@@ -83,22 +123,6 @@ export async function drawPayoff(element, payoffs) {
   });
   await Plotly.react(element, [trace], shape, CONFIG);
   element.dataset.cells = String(z.flat().filter((w) => w !== null).length);
-}
-
-// One player's rating, with the band of its uncertainty.
-export async function drawRating(element, series) {
-  const Plotly = await plotly();
-  const traces = series.flatMap((s) => {
-    const x = s.play_seconds.map((t) => t / 60);
-    const band = { x, mode: "lines", line: { width: 0 }, hoverinfo: "skip", showlegend: false };
-    return [
-      { ...band, y: s.mu.map((m, k) => m - s.sigma[k]) },
-      { ...band, y: s.mu.map((m, k) => m + s.sigma[k]), fill: "tonexty", fillcolor: "rgba(120,150,255,0.25)" },
-      { x, y: s.mu, mode: "lines", name: s.player, line: { width: 2, color: colour("--accent") } },
-    ];
-  });
-  const shape = layout({ xaxis: { title: { text: "minutes of play" } }, yaxis: { title: { text: "μ" } }, showlegend: false });
-  await Plotly.react(element, traces, shape, CONFIG);
 }
 
 // Lines over minutes of play.

@@ -1,9 +1,11 @@
 // Keeps a run's page live: the server renders the parts that change, this module swaps them in.
 import { drawHistory, drawPayoff } from "./charts.js";
 import { listen } from "./stream.js";
+import { Window } from "./window.js";
 
 const root = document.getElementById("run");
 const id = root.dataset.run;
+const bands = document.getElementById("bands");
 const REFRESH_MS = 1000;
 const CHARTS_MS = 4000;
 
@@ -12,25 +14,46 @@ let lastCharts = 0;
 let refreshing = false;
 
 function ranks() {
-  return new Map([...document.querySelectorAll("#standings tbody tr")].map((row, i) => [row.dataset.player, i]));
+  return new Map([...document.querySelectorAll("#standings tr[data-player]")].map((row) => [row.dataset.player, row.dataset.rank]));
 }
+
+// Swaps the parts in that have changed; ticks and focus in the table stay.
+function swap(page) {
+  const before = ranks();
+  const ticked = new Set([...root.querySelectorAll("input[form=compare]:checked")].map((box) => box.value));
+  const focused = root.contains(document.activeElement) ? document.activeElement : null;
+  const player = focused?.closest("tr")?.dataset.player;
+  for (const next of page.querySelectorAll("[data-live]")) {
+    const part = root.querySelector(`[data-live="${next.dataset.live}"]`);
+    Object.assign(part.dataset, next.dataset);
+    part.replaceChildren(...next.childNodes);
+  }
+  for (const box of root.querySelectorAll("input[form=compare]")) box.checked = ticked.has(box.value);
+  for (const [name, rank] of ranks()) {
+    if (before.has(name) && before.get(name) !== rank) row(name).classList.add("moved");
+  }
+  if (player && !root.contains(focused)) row(player)?.querySelector(focused.tagName)?.focus({ preventScroll: true });
+}
+
+function row(player) {
+  return root.querySelector(`#standings tr[data-player="${CSS.escape(player)}"]`);
+}
+
+async function fetchRows(begin) {
+  const query = new URLSearchParams(location.search);
+  if (begin) query.set("begin", begin);
+  else query.delete("begin");
+  const answer = await fetch(`/runs/${id}/live?${query}`);
+  if (answer.ok) swap(new DOMParser().parseFromString(await answer.text(), "text/html"));
+}
+
+const shown = new Window(root.querySelector(".tall"), root.querySelector("[data-live=rows]"), fetchRows);
 
 async function refresh() {
   if (refreshing || document.hidden || Date.now() - lastRefresh < REFRESH_MS) return;
   refreshing = true;
   try {
-    const answer = await fetch(`/runs/${id}/live${location.search}`);
-    if (answer.ok) {
-      const before = ranks();
-      const scrolled = root.querySelector(".scroll")?.scrollLeft ?? 0;
-      root.innerHTML = await answer.text();
-      root.querySelector(".scroll").scrollLeft = scrolled;
-      for (const [player, rank] of ranks()) {
-        if (before.get(player) !== rank) {
-          document.querySelector(`#standings tr[data-player="${CSS.escape(player)}"]`).classList.add("moved");
-        }
-      }
-    }
+    await shown.renew();
     lastRefresh = Date.now();
     if (lastRefresh - lastCharts >= CHARTS_MS) {
       lastCharts = lastRefresh;
@@ -45,11 +68,14 @@ async function charts() {
   const [history, payoffs] = await Promise.all(
     [`ratings?system=${root.dataset.system}`, "payoffs"].map((part) => fetch(`/api/v1/runs/${id}/${part}`).then((a) => a.json())),
   );
-  drawHistory(document.getElementById("history"), history, payoffs.players, root.dataset.label);
+  const lines = await drawHistory(document.getElementById("history"), history, payoffs.players, root.dataset.label, bands.indeterminate ? undefined : bands.checked);
+  if (bands.indeterminate) bands.checked = lines <= 3; // until somebody says otherwise
   const map = document.getElementById("payoff");
-  if (map) drawPayoff(map, payoffs); // a game without opponents has none
+  if (map) await drawPayoff(map, payoffs); // a game without opponents has none
 }
 
+bands.indeterminate = true;
+bands.addEventListener("change", charts);
 await charts();
 listen(id, refresh);
 document.addEventListener("visibilitychange", refresh);

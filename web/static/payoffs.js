@@ -13,7 +13,7 @@ const WON = [33, 102, 172];
 const answer = await fetch(`/api/v1/runs/${run}/payoffs/map?limit=${limit}`);
 const buffer = await answer.arrayBuffer();
 const headerLength = new DataView(buffer).getUint32(0, true);
-const { players, roles } = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, headerLength)));
+const { players, roles, parents, cycles } = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, headerLength)));
 const n = players.length;
 const rates = new Uint8Array(buffer, 4 + headerLength, n * n);
 const games = new Uint32Array(buffer.slice(4 + headerLength + n * n));
@@ -51,9 +51,17 @@ function read() {
   Object.assign(mark.style, { left: `${at[1] * size}px`, top: `${at[0] * size}px`, width: `${Math.max(size, 6)}px`, height: `${Math.max(size, 6)}px` });
 }
 
+// A copy stands with the learner it is of.
+const line = players.map((name, k) => parents[k] ?? name);
+// Those of the clearest cycle first, in its order, then of the next.
+const cycled = [...new Set(cycles.flat())];
+const inCycle = (k) => (cycled.includes(players[k]) ? cycled.indexOf(players[k]) : cycled.length);
+
 function sort() {
   const by = {
     rating: (a, b) => a - b,
+    lineage: (a, b) => line[a].localeCompare(line[b], undefined, { numeric: true }) || a - b,
+    cycles: (a, b) => inCycle(a) - inCycle(b) || a - b,
     role: (a, b) => roles[a].localeCompare(roles[b]) || a - b,
     name: (a, b) => players[a].localeCompare(players[b], undefined, { numeric: true }),
   }[order.value];
@@ -84,5 +92,12 @@ canvas.addEventListener("keydown", (event) => {
   at = at.map((k, axis) => Math.max(0, Math.min(n - 1, k + step[axis])));
   read();
 });
-order.addEventListener("change", sort);
+order.addEventListener("change", () => {
+  const url = new URL(location);
+  url.searchParams.set("order", order.value);
+  history.replaceState(null, "", url);
+  sort();
+});
+order.value = new URLSearchParams(location.search).get("order") ?? "rating";
+if (!order.value) order.value = "rating";
 sort();

@@ -7,6 +7,19 @@ const { run } = root.dataset;
 const REDRAW_MS = 4000;
 let drawn = 0;
 
+async function drawAnchors() {
+  const element = document.getElementById("anchors");
+  const { items } = await (await fetch(`/api/v1/runs/${run}/anchors`)).json();
+  const lines = items.map((s) => ({
+    name: `${s.player} v ${s.anchor}`,
+    x: s.play_seconds.map((t) => t / 60),
+    y: s.scores,
+    text: s.games.map((n) => `${n.toLocaleString()} games`),
+  }));
+  await drawLines(element, "score", lines);
+  element.dataset.lines = String(lines.length);
+}
+
 async function draw() {
   if (document.hidden || Date.now() - drawn < REDRAW_MS) return;
   drawn = Date.now();
@@ -26,6 +39,7 @@ async function draw() {
     const lines = learners.map((name) => line(name, (m) => m.learners?.[name]?.[key] ?? null));
     await drawLines(document.getElementById(key), key.replaceAll("_", " "), lines);
   }
+  await drawAnchors();
   root.dataset.points = String(items.length);
 }
 

@@ -15,14 +15,18 @@ from league.errors import RunBusyError
 from league.runtime.learning import LearnerPool
 from league.runtime.messages import RunStatus
 from league.runtime.supervisor import Supervisor
-from league.services import LeagueService, standing_as_json
+from league.services import LeagueService
+from league.standings import standing_as_json
 from tests.serial_league import play
 
 Make = Callable[..., RunConfig]
 
 
 def rows(service: LeagueService, run_id: str) -> list[dict[str, Any]]:
-    return [standing_as_json(row) for row in service.standings(run_id)]
+    return [
+        {key: value for key, value in standing_as_json(row).items() if key != "created_at"}
+        for row in service.standings(run_id)
+    ]
 
 
 def test_a_league_plays_learns_copies_resets_and_rates(stores: Stores, small_config: Make) -> None:
