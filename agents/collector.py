@@ -190,7 +190,17 @@ class Collector:
         recorder = self._recorder
         if recorder is not None and recorder.is_watching:
             _, players = self._seating.seated(recorder.env)
-            recorder.see_moves(turns, actions, self._game.spec.action_factors, players, self._policy)
+            spec = self._game.spec
+            told = spec.turn_based and spec.openspiel_id is not None  # else a history need not be of actions
+            watched = np.array([recorder.env])
+            recorder.see_moves(
+                turns,
+                actions,
+                spec.action_factors,
+                players,
+                self._policy,
+                (lambda: self._game.histories(watched)[0]) if told else None,
+            )
         step = self._game.step(actions)
         if recorder is not None:
             recorder.see_step(step, *self._seating.seated(recorder.env))

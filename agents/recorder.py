@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import time
+import zlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,6 +19,9 @@ from envs.vector_game import Step, Turns
 MOST_NUMBERS = 512
 MOST_MOVES = 2000
 ROUNDED_TO = 4
+# Pictures are thinned out to at most so many rows and columns, and so many are kept of an episode.
+PICTURE_SIZE = 96
+MOST_PICTURES = 400
 
 
 class Recorder:
@@ -33,6 +38,7 @@ class Recorder:
         self._moves: list[dict[str, Any]] | None = None
         self._due = clock()
         self._done: list[Episode] = []
+        self._line: list[int] = []
 
     def take(self) -> list[Episode]:
         """Returns the episodes watched since the last call."""
@@ -55,11 +61,13 @@ class Recorder:
         factors: Sequence[int],
         players: Sequence[str],
         policy_of: Callable[[str], Policy | None],
+        history: Callable[[], list[int]] | None = None,
     ) -> None:
         """Writes the watched game's decisions of one tick down.
 
         Args:
           factors: choices of each part of an action. players: of the watched game, by seat.
+          history: the game's actions so far, chance included; None where the game cannot tell.
         """
         if self._moves is None or not players:
             return
@@ -68,6 +76,13 @@ class Recorder:
             player, policy = players[seat], policy_of(players[seat])
             legal = turns.legal[row]
             move: dict[str, Any] = {"seat": seat, "player": player, "action": int(actions[row])}
+            if history is not None:
+                so_far = history()
+                if chance := so_far[len(self._line) :]:
+                    move["chance"] = chance
+                self._line = [*so_far, move["action"]]
+            elif turns.obs.dtype == np.uint8 and turns.obs.ndim == 4 and len(self._moves) < MOST_PICTURES:
+                move["picture"] = picture(turns.obs[row])
             obs = turns.obs[row].reshape(-1)
             if len(factors) == 1:
                 move["legal"] = np.flatnonzero(legal).tolist()
@@ -94,7 +109,25 @@ class Recorder:
                 self._done.append(Episode(series, tuple(players), returns, self._moves))
             self._stop()
         elif self._clock() >= self._due:
-            self._moves = []
+            self._moves, self._line = [], []
 
     def _stop(self) -> None:
         self._moves, self._due = None, self._clock() + self._seconds
+
+
+def picture(planes: npt.NDArray[np.uint8]) -> dict[str, Any]:
+    """Returns what a seat sees as a small picture: rows, columns, channels and the bytes.
+
+    Args:
+      planes: [C, H, W]; three are red, green and blue, any other number is shown as the brightest.
+
+    Returns:
+      `data`: H × W × channels bytes, deflated (RFC 1950), in base64.
+    """
+    stride = -(-max(planes.shape[1:]) // PICTURE_SIZE)
+    small = planes[:, ::stride, ::stride]
+    if len(small) != 3:
+        small = small.max(axis=0, keepdims=True)
+    channels, rows, columns = small.shape
+    data = zlib.compress(np.ascontiguousarray(small.transpose(1, 2, 0)).tobytes(), 6)
+    return {"rows": rows, "columns": columns, "channels": channels, "data": base64.b64encode(data).decode()}

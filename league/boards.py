@@ -1,14 +1,15 @@
 """Positions of games as something to look at: grids of cells where the game has a board, text elsewhere.
 
 Positions come from OpenSpiel, in its own notation, so a native game needs a twin there. Games with chance
-or simultaneous moves cannot be played again from their moves alone; of them only the moves are shown.
+are played again with the chance that was written down; of games with simultaneous moves only the moves are
+shown.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyspiel
@@ -23,10 +24,11 @@ SIDES = {"connect_four": "xo", "tic_tac_toe": "xo", "breakthrough": "bw", "othel
 
 @dataclass(frozen=True)
 class Position:
-    """One position: `rows` × `columns` cells, row by row, each empty or a piece; or text alone.
+    """One position: a grid of `rows` × `columns` cells, row by row, each empty or a piece; hands; or text.
 
-    `pieces` is how cells are drawn: discs, letters or chess. `targets`: for each legal action the cell that
-    stands for it, where one does. `names`: what each legal action is called.
+    `hands`: each seat's cards, "?" where they are not to be seen; `table`: those that lie open. `pieces` is
+    how cells are drawn: discs, letters or chess. `targets`: for each legal action the cell that stands for
+    it, where one does. `names`: what each legal action is called.
     """
 
     kind: str
@@ -38,42 +40,76 @@ class Position:
     turn: int | None
     targets: dict[int, int]
     names: dict[int, str]
+    hands: tuple[tuple[str, ...], ...] = ()
+    table: tuple[str, ...] = ()
 
 
 class Board:
     """Plays a game's moves again and looks at every position."""
 
     def __init__(self, spec: GameSpec) -> None:
-        """A game without a board has no positions: see `has_positions`."""
+        """A game without a board has no positions."""
         self._game: Any = None
         if spec.openspiel_id is not None and spec.turn_based:
             game = pyspiel.load_game(spec.openspiel_id)
-            if game.get_type().chance_mode == pyspiel.GameType.ChanceMode.DETERMINISTIC:
+            if game.get_type().chance_mode != pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
                 self._game, self._name = game, game.get_type().short_name
 
-    @property
-    def has_positions(self) -> bool:
-        return self._game is not None
+    def positions(self, actions: Sequence[int], chance: Sequence[Sequence[int]] = ()) -> list[Position]:
+        """Returns the position before each move, and the last; as far as the moves are possible.
 
-    def positions(self, actions: Sequence[int]) -> list[Position]:
-        """Returns the position before each move, and the last; as far as the moves are possible."""
+        Args:
+          chance: what chance did before each move.
+        """
         if self._game is None:
             return []
         state = self._game.new_initial_state()
-        found = [self._position(state)]
-        for action in actions:
-            if state.is_terminal() or action not in state.legal_actions():
-                break
+        found: list[Position] = []
+        for k, action in enumerate(actions):
+            for drawn in chance[k] if k < len(chance) else ():
+                if not state.is_chance_node() or drawn not in state.legal_actions():
+                    return found
+                state.apply_action(drawn)
+            if state.is_terminal() or state.is_chance_node() or action not in state.legal_actions():
+                return found
+            found.append(self._position(state))
             state.apply_action(action)
+        if not state.is_chance_node():
             found.append(self._position(state))
         return found
+
+    def seen(self, history: Sequence[int], seat: int) -> Position | None:
+        """Returns a position as one seat sees it, None where there is no telling.
+
+        Args:
+          history: every action since the start, chance included.
+        """
+        if self._game is None:
+            return None
+        state = self._game.new_initial_state()
+        for action in history:
+            if action not in state.legal_actions():
+                return None
+            state.apply_action(action)
+        if state.is_chance_node():
+            return None
+        position = self._position(state)
+        kind = self._game.get_type()
+        if state.is_terminal() or kind.information == pyspiel.GameType.Information.PERFECT_INFORMATION:
+            return position
+        hands = tuple(hand if k == seat else ("?",) * len(hand) for k, hand in enumerate(position.hands))
+        text = state.information_state_string(seat) if kind.provides_information_state_string else ""
+        return replace(position, text=text, hands=hands)
 
     def _position(self, state: Any) -> Position:
         text = str(state)
         over = state.is_terminal()
+        hands, table = cards(self._name, text)
         turn = None if over else int(state.current_player())
         legal = [] if over else state.legal_actions()
         names = {a: state.action_to_string(turn, a) for a in legal}
+        if hands:
+            return Position("hands", text, 0, 0, (), "letters", turn, {}, names, hands, table)
         cells = self._cells(text)
         if cells is None:
             return Position("text", text, 0, 0, (), "letters", turn, {}, names)
@@ -111,3 +147,28 @@ class Board:
         row = number - 1 if self._name == "othello" else rows - number
         cell = row * columns + column
         return cell if 0 <= row < rows and 0 <= column < columns else None
+
+
+def cards(game: str, text: str) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:
+    """Returns (each seat's cards, those on the table) out of a poker game's notation; nothing elsewhere."""
+    if game == "kuhn_poker":
+        dealt = re.match(r"\d+(?: \d+)*", text)
+        numbers = [int(n) for n in dealt[0].split()] if dealt else []
+        names = "JQK" if len(numbers) <= 2 else "TJQKA"
+        return tuple((names[n] if n < len(names) else str(n),) for n in numbers), ()
+    if game == "leduc_poker":
+        found = re.search(r"Cards \(public[^)]*\): ([-\d ]+)", text)
+        numbers = [int(n) for n in found[1].split()] if found else []
+        names = "JQK" if len(numbers) <= 3 else "TJQKA"  # a rank more for each player above two
+        named = [names[n // 2] + "♠♥"[n % 2] if 0 <= n < 2 * len(names) else "" for n in numbers]
+        return tuple((name,) for name in named[1:] if name), tuple(name for name in named[:1] if name)
+    if game == "universal_poker":
+        hands = [found[1] for found in re.finditer(r"P\d+ Cards: (\w*)", text)]
+        table = re.search(r"BoardCards (\w*)", text)
+        return tuple(_pairs(hand) for hand in hands), _pairs(table[1] if table else "")
+    return (), ()
+
+
+def _pairs(text: str) -> tuple[str, ...]:
+    suits = {"s": "♠", "h": "♥", "d": "♦", "c": "♣"}
+    return tuple(text[k] + suits.get(text[k + 1], text[k + 1]) for k in range(0, len(text) - 1, 2))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,7 +51,8 @@ class _Table:
     spec: Any
     over: bool = False
     returns: tuple[float, ...] = ()
-    moves: list[dict[str, Any]] | None = None
+    chance: list[list[int]] = field(default_factory=list)
+    line: list[int] = field(default_factory=list)
 
 
 class PlayService:
@@ -74,13 +75,14 @@ class PlayService:
             return f"An action of {spec.game_id} has several parts, for which there is no board here yet."
         return None
 
-    def positions(self, run_id: str, actions: Sequence[int]) -> list[dict[str, Any]]:
+    def positions(self, run_id: str, moves: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         """Returns the position before each move and the last, for games that have a board. NotFoundError."""
         from league.boards import Board
         from league.config import spec_of
 
         board = Board(spec_of(self._pages.game(run_id)))
-        return [position_as_json(p) for p in board.positions(actions)]
+        chance = [move.get("chance", ()) for move in moves]
+        return [position_as_json(p) for p in board.positions([m["action"] for m in moves], chance)]
 
     def begin(self, run_id: str, player: str, human: str, seat: int, rated: bool, by: Principal) -> PlayView:
         """Sits somebody down against a player.
@@ -199,17 +201,14 @@ class PlayService:
         if len(actions) > len(play.actions):
             play = self._plays.keep(play.id, len(play.actions), tuple(actions), tuple(seats))
         if table.over and play.state == "playing":
-            self._finish(play, table.returns, self._moves(play))
+            self._finish(play, table.returns, self._moves(play, table.chance))
             play = self._plays.get(play.id)
         if not table.over and play.state == "playing":
             turns = table.game.turns()
             legal = np.flatnonzero(turns.legal[0]).tolist() if len(table.spec.action_factors) == 1 else []
         else:
             legal = []
-        from league.boards import Board
-
-        positions = Board(table.spec).positions(play.actions)
-        position = positions[-1] if positions else None
+        position = self._seen(table, play)
         names = position.names if position else {a: str(a) for a in legal}
         table.game.close()
         return PlayView(
@@ -222,6 +221,16 @@ class PlayService:
             play.actions[-1] if play.actions else None,
             _result(play),
         )
+
+    def _seen(self, table: _Table, play: PlayRecord) -> Position | None:
+        """Returns the position as the person sees it."""
+        from league.boards import Board
+
+        board = Board(table.spec)
+        if play.state == "playing" and not table.over and table.spec.openspiel_id is not None:
+            return board.seen(table.game.histories(np.array([0]))[0], play.seat)
+        positions = board.positions(play.actions, table.chance)
+        return positions[-1] if positions else None
 
     def _seated(self, play: PlayRecord) -> tuple[_Table, list[int]]:
         """Returns the game as its moves have left it, and what is legal."""
@@ -259,17 +268,25 @@ class PlayService:
         return int(rng.choice(len(chances), p=chances))
 
     def _step(self, table: _Table, action: int) -> None:
+        if table.spec.openspiel_id is not None:
+            so_far = table.game.histories(np.array([0]))[0]
+            table.chance.append(so_far[len(table.line) :])
+            table.line = [*so_far, action]
         step = table.game.step(np.array([action]))
         if step.ended[0]:
             table.over = True
             table.returns = tuple(float(x) for x in step.returns[0])
 
-    def _moves(self, play: PlayRecord) -> list[dict[str, Any]]:
+    def _moves(self, play: PlayRecord, chance: Sequence[list[int]] = ()) -> list[dict[str, Any]]:
         names = play.seated
-        return [
+        moves: list[dict[str, Any]] = [
             {"seat": seat, "player": names[seat], "action": action}
             for seat, action in zip(play.seats, play.actions, strict=True)
         ]
+        for move, drawn in zip(moves, chance, strict=False):  # a game given up has none
+            if drawn:
+                move["chance"] = drawn
+        return moves
 
     def _finish(self, play: PlayRecord, returns: tuple[float, ...], moves: list[dict[str, Any]]) -> None:
         moves = moves or self._moves(play)

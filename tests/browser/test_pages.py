@@ -139,11 +139,54 @@ def test_the_map_is_read_by_keyboard_and_leads_to_the_two(league: Watchable, pag
     page.wait_for_selector("#reading:has-text('games'), #reading:has-text('has not met')")
     page.keyboard.press("Enter")
     page.wait_for_url("**/against/**")
+    page.goto(f"{league.page}/payoffs?order=lineage")
+    page.wait_for_function("() => Number(document.querySelector('#map').dataset.cells) > 4")
+    assert page.input_value("#order") == "lineage"
+    page.select_option("#order", "cycles")
+    assert page.url.endswith("order=cycles")
 
 
 def test_filters_are_in_the_address(league: Watchable, page: Page) -> None:
     page.goto(f"{league.page}?role=anchor&by=elo")
     assert page.locator("#standings tbody tr").count() == 2
+
+
+def test_players_are_ticked_and_compared(league: Watchable, page: Page) -> None:
+    page.goto(league.page)
+    for name in ("main.0", "random", "mcts:20"):
+        page.check(f"tr[data-player='{name}'] input")
+    moves = page.inner_text(".figures")
+    page.wait_for_function("text => document.querySelector('.figures').innerText !== text", arg=moves)
+    assert page.is_checked("tr[data-player='random'] input"), "a refresh keeps what is ticked"
+    page.click("text=Compare ticked")
+    page.wait_for_selector("#history[data-bands=true] .scatterlayer .trace")
+    assert page.locator("#compared thead th").count() == 4
+    assert "have not met" in page.inner_text("#mutual") or "% of" in page.inner_text("#mutual")
+
+
+def test_bands_are_a_switch_and_resets_are_marked(league: Watchable, page: Page) -> None:
+    cli.wait_until(
+        lambda: cli.get(f"{league.api}/events/log?kind=reset")["items"], "an exploiter that was reset", 120
+    )
+    page.goto(league.page)
+    page.wait_for_selector("#history[data-bands=false] .scatterlayer .trace")
+    assert number(page, "#history", "data-marks") >= 1
+    page.check("#bands")
+    page.wait_for_selector("#history[data-bands=true]")
+
+
+def test_what_is_played_now_is_shown_by_process(league: Watchable, page: Page) -> None:
+    page.goto(f"{league.page}/now")
+    page.wait_for_selector("#now h2:has-text('moves/s')")
+    assert page.locator("#now .health.late").count() == 0
+    assert "main.0" in page.inner_text("#learners")
+    before = page.inner_text("#now")
+    page.wait_for_function("text => document.querySelector('#now').innerText !== text", arg=before)
+
+
+def test_scores_against_the_anchors_are_charted(league: Watchable, page: Page) -> None:
+    page.goto(f"{league.page}/charts")
+    page.wait_for_function("() => Number(document.querySelector('#anchors').dataset.lines) >= 1")
 
 
 def test_a_second_tab_follows_the_first_ones_stream(league: Watchable, page: Page) -> None:
@@ -170,6 +213,8 @@ def test_every_page_is_in_order(league: Watchable, browser: Browser) -> None:
         "launch": "/launch",
         "standings": run,
         "charts": f"{run}/charts",
+        "now": f"{run}/now",
+        "compare": f"{run}/compare?player=main.0&player=random",
         "payoffs": f"{run}/payoffs",
         "against": f"{run}/players/main.0/against/random",
         "matches": f"{run}/matches?player=main.0",

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import base64
+import zlib
+
 import numpy as np
 import pytest
 
 import envs
+from agents.bots import RandomBot
+from agents.collector import Collector
+from agents.episode import Episode
+from agents.recorder import Recorder, picture
+from agents.seating import Series
 from league.access import LOCAL
-from league.boards import Board
+from league.boards import Board, cards
 from league.bootstrap import Services, Stores
 from league.errors import BadRequestError, ConflictError
 from league.playing import view_as_json
@@ -56,9 +64,65 @@ def test_a_piece_comes_to_lie_where_its_action_points(game: str) -> None:
         assert after.cells[position.targets[action]] == ("second" if position.turn else "first")
 
 
-def test_games_with_chance_have_no_positions() -> None:
-    assert Board(envs.make("native:leduc_poker", 1).spec).positions([0, 1]) == []
-    assert not Board(envs.make("native:pong", 1).spec).has_positions
+def recorded(game_id: str, episodes: int = 1) -> list[Episode]:
+    """Plays random games and writes them down."""
+    game = envs.make(game_id, 4, 3)
+    recorder = Recorder(env=1, seconds_between=0.0)
+    sides = len(game.spec.sides)
+    collector = Collector(game, [], fragment_length=1, fragment_lanes=1, seed=1, recorder=recorder)
+    collector.put_policy("random", RandomBot())
+    players, spots = ("random",) * sides, tuple(range(sides))
+    collector.add_series(Series(0, players, (0,) * sides, (False,) * sides, 100, "evaluation", "t", spots))
+    found: list[Episode] = []
+    while len(found) < episodes:
+        collector.tick()
+        found += recorder.take()
+    game.close()
+    return found
+
+
+@pytest.mark.parametrize("game", ["native:leduc_poker", "native:kuhn_poker", "openspiel:backgammon"])
+def test_games_with_chance_are_played_again_with_the_chance_that_was_written_down(game: str) -> None:
+    board = Board(envs.make(game, 1).spec)
+    for episode in recorded(game, 5):
+        chance = [move.get("chance", []) for move in episode.moves]
+        assert any(chance)
+        positions = board.positions([m["action"] for m in episode.moves], chance)
+        assert len(positions) == len(episode.moves) + 1
+        for move, position in zip(episode.moves, positions, strict=False):
+            assert position.turn == move["seat"]
+            assert sorted(position.names) == move["legal"]
+        assert positions[-1].turn is None
+
+
+def test_hands_are_shown_and_what_one_must_not_see_is_not() -> None:
+    board = Board(envs.make("native:leduc_poker", 1).spec)
+    # King of hearts and jack of spades, both call, queen of spades on the table.
+    first, second = board.positions([1, 1], [[5, 0], []])[:2]
+    third = board.seen([5, 0, 1, 1, 2], 0)
+    assert (first.kind, first.hands, first.table) == ("hands", (("K♥",), ("J♠",)), ())
+    assert second.turn == 1
+    assert third is not None
+    assert (third.hands, third.table) == ((("K♥",), ("?",)), ("Q♠",))
+    assert "[Private: 0]" not in third.text
+    other = board.seen([5, 0, 1, 1, 2], 1)
+    assert other is not None
+    assert other.hands == (("?",), ("J♠",))
+    assert cards("universal_poker", "P0 Cards: AhKd\nP1 Cards: 2c2s\nBoardCards QdTd9d\n") == (
+        (("A♥", "K♦"), ("2♣", "2♠")), ("Q♦", "T♦", "9♦"),
+    )  # fmt: skip
+
+
+def test_of_a_game_of_pixels_what_the_players_saw_is_kept() -> None:
+    (episode,) = recorded("native:pong")
+    seen = episode.moves[0]["picture"]
+    pixels = np.frombuffer(zlib.decompress(base64.b64decode(seen["data"])), np.uint8)
+    assert (seen["rows"], seen["columns"], seen["channels"]) == (12, 16, 1)
+    assert pixels.shape == (12 * 16,)
+    assert set(pixels.tolist()) == {0, 255}
+    wide = picture(np.arange(3 * 200 * 100, dtype=np.uint8).reshape(3, 200, 100))
+    assert (wide["rows"], wide["columns"], wide["channels"]) == (67, 34, 3)
+    assert Board(envs.make("native:pong", 1).spec).positions([0, 1]) == []
 
 
 @pytest.mark.parametrize("seat", [0, 1])

@@ -86,7 +86,7 @@ def replay_page(
     """One game, to step through."""
     game = league.episode(run_id, episode_id)
     moves = game.moves or []
-    positions = plays.positions(run_id, [m["action"] for m in moves])
+    positions = plays.positions(run_id, moves)
     shown: list[dict[str, Any]] = []
     for k, move in enumerate(moves):
         names = positions[k]["names"] if k < len(positions) else {}

@@ -9,9 +9,54 @@ function element(name, attributes) {
   return made;
 }
 
+const RED = /[♥♦]/;
+
+// Each seat's cards and those on the table, over what the game says of itself.
+function hands({ hands: dealt, table, turn, text }) {
+  const line = (title, cards, current) => {
+    const row = document.createElement("div");
+    row.className = current ? "hand current" : "hand";
+    const name = document.createElement("span");
+    name.textContent = title;
+    row.append(name);
+    for (const card of cards) {
+      const shown = document.createElement("span");
+      shown.className = RED.test(card) ? "card red" : "card";
+      shown.textContent = card;
+      row.append(shown);
+    }
+    return row;
+  };
+  const said = document.createElement("pre");
+  said.textContent = text;
+  return [...dealt.map((cards, seat) => line(`Seat ${seat + 1}`, cards, seat === turn)), line("Table", table, false), said];
+}
+
+// What a seat sees of a game of pixels: rows × columns × channels bytes, deflated, in base64.
+export async function drawPicture(container, { rows, columns, channels, data }) {
+  const packed = Uint8Array.from(atob(data), (c) => c.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+  const image = new ImageData(columns, rows);
+  for (let k = 0; k < rows * columns; k += 1) {
+    for (let c = 0; c < 3; c += 1) image.data[4 * k + c] = bytes[channels * k + (channels === 3 ? c : 0)];
+    image.data[4 * k + 3] = 255;
+  }
+  const canvas = document.createElement("canvas");
+  Object.assign(canvas, { width: columns, height: rows, className: "picture" });
+  canvas.setAttribute("role", "img");
+  canvas.setAttribute("aria-label", `What the player sees, ${columns} by ${rows} points`);
+  canvas.getContext("2d").putImageData(image, 0, 0);
+  container.replaceChildren(canvas);
+}
+
 // last: the action that led here. onAction: called with a legal action when its cell is chosen.
 export function draw(container, position, { last = null, onAction = null, chances = {} } = {}) {
   container.replaceChildren();
+  if (position?.kind === "hands") {
+    container.append(...hands(position));
+    return;
+  }
   if (!position || position.kind !== "grid") {
     const text = document.createElement("pre");
     text.textContent = position?.text ?? "This game has no board to show.";

@@ -1,5 +1,5 @@
 // A game that was written down: steps, plays and scrubs through its positions.
-import { draw } from "./board.js";
+import { draw, drawPicture } from "./board.js";
 
 const root = document.getElementById("replay");
 const { positions, moves } = JSON.parse(document.getElementById("moves").textContent);
@@ -18,6 +18,8 @@ function show(ply) {
   next?.legal?.forEach((action, k) => {
     if (next.probabilities) chances[action] = next.probabilities[k];
   });
+  const seen = (next ?? moves[at - 1])?.picture;
+  if (seen) drawPicture(board, seen);
   if (positions.length) draw(board, positions[Math.min(at, positions.length - 1)], { chances });
   thoughts.replaceChildren();
   const line = (text) => {
