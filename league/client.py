@@ -150,6 +150,18 @@ class LeagueClient:
         """Returns throughput, lag and losses over the run."""
         return self._get(schemas.Metrics, f"/runs/{_part(run)}/metrics")
 
+    def anchor_scores(self, run: str) -> schemas.AnchorScores:
+        """Returns what the best mains scored against the anchors, over time."""
+        return self._get(schemas.AnchorScores, f"/runs/{run}/anchors")
+
+    def cycles(self, run: str) -> schemas.CycleList:
+        """Returns three players each, of whom each beats the next."""
+        return self._get(schemas.CycleList, f"/runs/{run}/cycles")
+
+    def doing(self, run: str) -> schemas.Doing:
+        """Returns what the run's processes are at."""
+        return self._get(schemas.Doing, f"/runs/{run}/doing")
+
     def players(
         self, run: str, limit: int = 100, cursor: str | None = None, **filters: Any
     ) -> schemas.PlayerList:

@@ -31,7 +31,7 @@ import psutil
 
 from league.bootstrap import Stores
 from league.config import RunConfig
-from league.db.models import EventRow, PayoffRow, PlayerRow, RatingRow, SeriesTable
+from league.db.models import EventRow, PayoffRow, PlayerRow, RatingHistoryRow, RatingRow, SeriesTable
 from league.db.session import Database
 from tests import command_line as cli
 
@@ -98,6 +98,16 @@ def large_run(stores: Stores) -> str:
                 here | {"player": n, "system": s, "mu": float(rng.normal(25, 8)), "sigma": 1.0, "games": 100}
                 for s in SYSTEMS
                 for n in names
+            ],
+        )
+        session.execute(
+            RatingHistoryRow.__table__.insert(),
+            [
+                here
+                | {"player": n, "system": "trueskill", "mu": 25.0 + k % 9, "sigma": 1.0}
+                | {"play_seconds": 60.0 * moment, "moves": moment, "steps": moment}
+                for moment in range(20)
+                for k, n in enumerate(names)
             ],
         )
         session.execute(

@@ -34,6 +34,7 @@ const SHOWN = 14;
 
 const WITH_BANDS = 3;
 const PALETTE = ["#4c78a8", "#f58518", "#54a24b", "#b279a2", "#e45756", "#72b7b2", "#eeca3b", "#9d755d", "#ff9da6", "#79706e", "#5b8ff9", "#d67195", "#8cd17d", "#b6992d"];
+const MARKS_NAMED = 10;
 const DASHES = { reset: "dot", resumed: "dash", restarted: "dashdot" };
 
 // A line with the band of its uncertainty around it, or alone.
@@ -56,19 +57,25 @@ function markLines(marks, shown) {
       type: "line", x0: m.play_seconds / 60, x1: m.play_seconds / 60, yref: "paper", y0: 0, y1: 1,
       line: { width: 1, dash: DASHES[m.kind], color: colour("--dim") },
     })),
-    annotations: wanted.slice(-12).map((m) => ({
+    annotations: (wanted.length <= MARKS_NAMED ? wanted : wanted.slice(-1)).map((m) => ({
       x: m.play_seconds / 60, yref: "paper", y: 1, yanchor: "bottom", showarrow: false, font: { size: 10, color: colour("--dim") },
-      text: m.kind === "reset" ? `${m.player} reset` : m.kind, textangle: -30, xanchor: "left",
+      text: m.kind, hovertext: m.player ?? "the run",
     })),
   };
 }
 
-// The learners and anchors always, then the best of the rest. banded: by default for up to three lines.
+const learns = (name) => !/\.v\d+$/.test(name);
+
+// Returns who is drawn: the learners and anchors always, then the best of the rest.
+export function shownOf(ranked) {
+  return [...ranked].sort((a, b) => learns(b) - learns(a)).slice(0, SHOWN);
+}
+
+// banded: by default for up to three lines.
 // Returns how many lines were drawn.
 export async function drawHistory(element, history, ranked, label, banded) {
   const Plotly = await plotly();
-  const live = (name) => !/\.v\d+$/.test(name);
-  const order = [...ranked].sort((a, b) => live(b) - live(a)).slice(0, SHOWN);
+  const order = shownOf(ranked);
   const series = history.series
     .filter((s) => order.includes(s.player))
     .sort((a, b) => ranked.indexOf(a.player) - ranked.indexOf(b.player));
@@ -78,8 +85,8 @@ export async function drawHistory(element, history, ranked, label, banded) {
     const x = s.play_seconds.map((t) => t / 60);
     return withBand(s, x, shade, bands).map((trace) => ({
       ...trace,
-      line: { color: shade, width: live(s.player) ? 2.6 : 1.2, ...trace.line },
-      opacity: live(s.player) ? 1 : 0.65,
+      line: { color: shade, width: learns(s.player) ? 2.6 : 1.2, ...trace.line },
+      opacity: learns(s.player) ? 1 : 0.65,
     }));
   });
   const marks = markLines(history.marks ?? [], series.map((s) => s.player));
@@ -88,7 +95,7 @@ export async function drawHistory(element, history, ranked, label, banded) {
     yaxis: { title: { text: label } },
     uirevision: "keep",
     showlegend: true,
-    margin: { l: 48, r: 12, t: marks.shapes.length ? 48 : 8, b: 40 },
+    margin: { l: 48, r: 12, t: marks.shapes.length ? 22 : 8, b: 40 },
     ...marks,
   });
   await Plotly.react(element, traces, shape, CONFIG);

@@ -1,5 +1,5 @@
 // Keeps a run's page live: the server renders the parts that change, this module swaps them in.
-import { drawHistory, drawPayoff } from "./charts.js";
+import { drawHistory, drawPayoff, shownOf } from "./charts.js";
 import { listen } from "./stream.js";
 import { Window } from "./window.js";
 
@@ -12,6 +12,7 @@ const CHARTS_MS = 4000;
 let lastRefresh = 0;
 let lastCharts = 0;
 let refreshing = false;
+let chosen; // whether bands are drawn, once somebody has said so
 
 function ranks() {
   return new Map([...document.querySelectorAll("#standings tr[data-player]")].map((row) => [row.dataset.player, row.dataset.rank]));
@@ -49,6 +50,8 @@ async function fetchRows(begin) {
 
 const shown = new Window(root.querySelector(".tall"), root.querySelector("[data-live=rows]"), fetchRows);
 
+document.documentElement.dataset.ready = "true";
+
 async function refresh() {
   if (refreshing || document.hidden || Date.now() - lastRefresh < REFRESH_MS) return;
   refreshing = true;
@@ -65,17 +68,20 @@ async function refresh() {
 }
 
 async function charts() {
-  const [history, payoffs] = await Promise.all(
-    [`ratings?system=${root.dataset.system}`, "payoffs"].map((part) => fetch(`/api/v1/runs/${id}/${part}`).then((a) => a.json())),
-  );
-  const lines = await drawHistory(document.getElementById("history"), history, payoffs.players, root.dataset.label, bands.indeterminate ? undefined : bands.checked);
-  if (bands.indeterminate) bands.checked = lines <= 3; // until somebody says otherwise
+  const load = (part) => fetch(`/api/v1/runs/${id}/${part}`).then((a) => a.json());
+  const payoffs = await load("payoffs");
+  const drawn = shownOf(payoffs.players).map((name) => `&player=${encodeURIComponent(name)}`);
+  const history = await load(`ratings?system=${root.dataset.system}${drawn.join("")}`);
+  const lines = await drawHistory(document.getElementById("history"), history, payoffs.players, root.dataset.label, chosen);
+  if (chosen === undefined) bands.checked = lines <= 3;
   const map = document.getElementById("payoff");
   if (map) await drawPayoff(map, payoffs); // a game without opponents has none
 }
 
-bands.indeterminate = true;
-bands.addEventListener("change", charts);
+bands.addEventListener("change", () => {
+  chosen = bands.checked;
+  charts();
+});
 await charts();
 listen(id, refresh);
 document.addEventListener("visibilitychange", refresh);

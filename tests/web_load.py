@@ -1,0 +1,160 @@
+"""What the pages bear: `make bench-web` (32 minutes; the most of them to watch the server's memory).
+
+    python -m tests.web_load [--out docs/page-speed.md] [--minutes 30]
+
+1. A run of 2,000 players and 1,000,000 recorded games in Chromium: how soon after navigation the standings
+   can be scrolled and filtered, how soon a far part of the table is there, how soon the map is drawn.
+2. Twenty pages open for half an hour over a league that trains: does the server's memory grow?
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from league.bootstrap import Stores
+from league.config import RunConfig
+from tests import command_line as cli
+from tests.browser.chromium import ARGUMENTS, CHROMIUM
+from tests.load import GAMES, PLAYERS, TRAINING, large_run, moves_of, served
+
+PAGES, REPEATS, WARM_UP_SECONDS, SAMPLE_SECONDS = 20, 7, 180.0, 10.0
+READY = "() => document.documentElement.dataset.ready === 'true'"
+DRAWN = "() => Number(document.querySelector('#map').dataset.cells) > 0"
+KINDS = (
+    "",
+    "/now",
+    "/charts",
+    "/payoffs",
+    "/events",
+    "/lineage",
+    "/matches",
+    "/games",
+    "/players/main.0",
+    "/play",
+)
+
+
+def seconds_until(page: Page, url: str, true: str) -> float:
+    """Returns seconds from the start of the navigation until a condition holds, by the browser's clock."""
+    page.goto(url, wait_until="commit")
+    page.wait_for_function(true)
+    found: float = page.evaluate("performance.now() / 1000")
+    return found
+
+
+def measure_pages(browser: Browser, url: str, run: str) -> dict[str, list[float]]:
+    """Returns seconds of each look at the large run; every look has a browser without a cache."""
+    times: dict[str, list[float]] = {"standings": [], "scrolled": [], "map": []}
+    for _ in range(REPEATS):
+        context = browser.new_context(viewport={"width": 1440, "height": 1000})
+        page = context.new_page()
+        times["standings"].append(seconds_until(page, f"{url}/runs/{run}", READY))
+        begin = time.perf_counter()
+        page.evaluate(
+            "document.querySelector('.tall').scrollTop = document.querySelector('.tall').scrollHeight"
+        )
+        page.wait_for_selector(f"tr[data-rank='{PLAYERS}']")
+        times["scrolled"].append(time.perf_counter() - begin)
+        times["map"].append(seconds_until(page, f"{url}/runs/{run}/payoffs?limit=500", DRAWN))
+        context.close()
+    return times
+
+
+def watch_memory(
+    browser: Browser, url: str, run: str, server: Any, minutes: float
+) -> list[tuple[float, float]]:
+    """Keeps pages open and returns (minutes, the server's resident MiB)."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    pages = [context.new_page() for _ in range(PAGES)]
+    for k, page in enumerate(pages):
+        page.goto(f"{url}/runs/{run}{KINDS[k % len(KINDS)]}")
+    begin, samples = time.perf_counter(), []
+    while (passed := time.perf_counter() - begin) < 60.0 * minutes:
+        samples.append((passed / 60.0, server.memory_info().rss / 2**20))
+        # One after the other comes to the front, which is when it is renewed.
+        pages[int(passed / SAMPLE_SECONDS) % PAGES].bring_to_front()
+        pages[0].wait_for_timeout(1000 * SAMPLE_SECONDS)
+    context.close()
+    return samples
+
+
+def measure(home: Path, minutes: float) -> dict[str, Any]:
+    """Returns every figure."""
+    stores = Stores.from_environment(str(home))
+    stores.open_database(upgrade=True).close()
+    print("writing 2,000 players and 1,000,000 games …", flush=True)
+    large = large_run(stores)
+    training = stores.service().launch(RunConfig.from_data({**TRAINING, "stop": {"minutes": 600}})).id
+    with served(home) as (url, server), sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        times = measure_pages(browser, url, large)
+        print({k: round(statistics.median(v), 2) for k, v in times.items()}, flush=True)
+        supervisor = subprocess.Popen(
+            [cli.LEAGUE, "supervise", "--home", str(home)], stdout=subprocess.DEVNULL
+        )
+        try:
+            cli.wait_until(lambda: moves_of(home / "league.db", training)[0] > 1_000_000, "training", 180)
+            memory = watch_memory(browser, url, training, server, minutes)
+        finally:
+            supervisor.terminate()
+            supervisor.wait(timeout=40)
+        browser.close()
+    return {"times": times, "memory": memory}
+
+
+def as_page(found: dict[str, Any]) -> str:
+    """Returns the figures as Markdown."""
+    rows = {
+        "standings": f"standings of {PLAYERS:,} players can be scrolled and filtered",
+        "scrolled": "its last rows are there after a jump to the end",
+        "map": "payoff map of 500 × 500 is drawn",
+    }
+    memory = [m for m in found["memory"] if m[0] * 60 >= WARM_UP_SECONDS] or found["memory"]
+    at, mib = np.array(memory).T
+    slope = float(np.polyfit(at, mib, 1)[0]) if len(at) > 1 else 0.0
+    third = max(1, len(mib) // 3)
+    lines = [
+        "# Speed of the pages",
+        "",
+        f"Written by `make bench-web` on {os.cpu_count()} cores, browser and server on the same machine: a",
+        f"run of {PLAYERS:,} players and {GAMES:,} recorded games, a browser with an empty cache each time.",
+        "",
+        "| since the start of the navigation | median | slowest |",
+        "|---|---|---|",
+        *(
+            f"| {title} | {statistics.median(found['times'][key]):.2f} s | {max(found['times'][key]):.2f} s |"
+            for key, title in rows.items()
+        ),
+        "",
+        f"With {PAGES} pages open for {found['memory'][-1][0]:.0f} minutes over a league that trains, the",
+        f"server holds {mib[:third].mean():.0f} MiB in the first third after {WARM_UP_SECONDS / 60:.0f} "
+        f"minutes of warm-up and {mib[-third:].mean():.0f} MiB in the last: {slope:+.2f} MiB a minute.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--minutes", type=float, default=30.0)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        page = as_page(measure(Path(folder), options.minutes))
+    print(page)
+    if options.out:
+        options.out.write_text(page)
+
+
+if __name__ == "__main__":
+    main()
