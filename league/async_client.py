@@ -154,15 +154,15 @@ class AsyncLeagueClient:
 
     async def anchor_scores(self, run: str) -> schemas.AnchorScores:
         """Returns what the best mains scored against the anchors, over time."""
-        return await self._get(schemas.AnchorScores, f"/runs/{run}/anchors")
+        return await self._get(schemas.AnchorScores, f"/runs/{_part(run)}/anchors")
 
     async def cycles(self, run: str) -> schemas.CycleList:
         """Returns three players each, of whom each beats the next."""
-        return await self._get(schemas.CycleList, f"/runs/{run}/cycles")
+        return await self._get(schemas.CycleList, f"/runs/{_part(run)}/cycles")
 
     async def doing(self, run: str) -> schemas.Doing:
         """Returns what the run's processes are at."""
-        return await self._get(schemas.Doing, f"/runs/{run}/doing")
+        return await self._get(schemas.Doing, f"/runs/{_part(run)}/doing")
 
     async def players(
         self, run: str, limit: int = 100, cursor: str | None = None, **filters: Any

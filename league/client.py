@@ -152,15 +152,15 @@ class LeagueClient:
 
     def anchor_scores(self, run: str) -> schemas.AnchorScores:
         """Returns what the best mains scored against the anchors, over time."""
-        return self._get(schemas.AnchorScores, f"/runs/{run}/anchors")
+        return self._get(schemas.AnchorScores, f"/runs/{_part(run)}/anchors")
 
     def cycles(self, run: str) -> schemas.CycleList:
         """Returns three players each, of whom each beats the next."""
-        return self._get(schemas.CycleList, f"/runs/{run}/cycles")
+        return self._get(schemas.CycleList, f"/runs/{_part(run)}/cycles")
 
     def doing(self, run: str) -> schemas.Doing:
         """Returns what the run's processes are at."""
-        return self._get(schemas.Doing, f"/runs/{run}/doing")
+        return self._get(schemas.Doing, f"/runs/{_part(run)}/doing")
 
     def players(
         self, run: str, limit: int = 100, cursor: str | None = None, **filters: Any

@@ -9,7 +9,7 @@ import pytest
 
 from tests.fuzz import fuzz
 
-OPERATIONS = 62
+OPERATIONS = 65
 LIMITS = ("--max-examples", "2", "--seed", "1")
 
 
