@@ -50,19 +50,19 @@ TRAINING = {
 }
 
 
-def large_run(stores: Stores) -> str:
+def large_run(stores: Stores, players: int = PLAYERS, games: int = GAMES) -> str:
     """Writes a run of many players and games, as a long league leaves it; returns its id."""
     config = RunConfig.from_data({**TRAINING, "name": "large"})
     run = stores.service().launch(config)
     rng = np.random.default_rng(0)
-    names = ["main.0", "main_exploiter.0", "random", *(f"main.0.v{k}" for k in range(1, PLAYERS - 2))]
+    names = ["main.0", "main_exploiter.0", "random", *(f"main.0.v{k}" for k in range(1, players - 2))]
     here: dict[str, Any] = {"run_id": run.id}
-    first = rng.integers(PLAYERS, size=GAMES)
-    second = (first + 1 + rng.integers(PLAYERS - 1, size=GAMES)) % PLAYERS
-    won = rng.random(GAMES) < 0.5
+    first = rng.integers(players, size=games)
+    second = (first + 1 + rng.integers(players - 1, size=games)) % players
+    won = rng.random(games) < 0.5
     database = Database(stores.database_url)
     seats = {f"{k}_seat_{s}": 0 for s in (0, 1) for k in ("wins", "draws", "losses")}
-    totals = np.zeros((PLAYERS, 2), np.int64)
+    totals = np.zeros((players, 2), np.int64)
     np.add.at(totals, (first, np.where(won, 0, 1)), 1)
     np.add.at(totals, (second, np.where(won, 1, 0)), 1)
     with database.write() as session:
@@ -117,7 +117,7 @@ def large_run(stores: Stores) -> str:
                 for k, n in enumerate(names)
             ],
         )
-        for begin in range(0, GAMES, 100_000):
+        for begin in range(0, games, 100_000):
             session.execute(
                 SeriesTable.__table__.insert(),
                 [
@@ -137,11 +137,11 @@ def large_run(stores: Stores) -> str:
                         "moves": 30,
                         "at": 1.7e9 + k * 0.01,
                     }
-                    for k in range(begin, begin + 100_000)
+                    for k in range(begin, min(begin + 100_000, games))
                 ],
             )
         low, high = np.minimum(first, second), np.maximum(first, second)
-        pairs, counts = np.unique(low * PLAYERS + high, return_counts=True)
+        pairs, counts = np.unique(low * players + high, return_counts=True)
         for part in np.array_split(np.arange(len(pairs)), 10):
             session.execute(
                 PayoffRow.__table__.insert(),
@@ -149,8 +149,8 @@ def large_run(stores: Stores) -> str:
                     here
                     | seats
                     | {
-                        "first": min(names[pairs[k] // PLAYERS], names[pairs[k] % PLAYERS]),
-                        "second": max(names[pairs[k] // PLAYERS], names[pairs[k] % PLAYERS]),
+                        "first": min(names[pairs[k] // players], names[pairs[k] % players]),
+                        "second": max(names[pairs[k] // players], names[pairs[k] % players]),
                         "wins": float(counts[k]),
                         "draws": 0.0,
                         "losses": 0.0,
