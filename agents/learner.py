@@ -12,17 +12,27 @@ import torch
 from torch import nn
 
 from agents import networks, weights
-from agents.algorithms.ppo import PPOConfig, PPOLoss, ppo_loss
+from agents.algorithms.config import LearningConfig
+from agents.algorithms.loss import Loss, kl_to, masked
+from agents.algorithms.off_policy import Lanes, off_policy_loss
+from agents.algorithms.ppo import ppo_loss
 from agents.errors import DivergenceError, WeightsError
 from agents.fragment import Fragment
 from agents.networks import NetworkSpec
 from agents.processor import resolve_precision
+from agents.references import References
 from agents.returns import gae
+
+# A nat too little entropy multiplies its coefficient by e to this; a nat too much divides it. At the most so.
+STEERING, MOST_STEERING = 8.0, 4.0
 
 
 @dataclass(frozen=True)
 class UpdateMetrics:
-    """Means over the minibatches of one update; `policy_lag` is in updates."""
+    """Means over the minibatches of one update.
+
+    `policy_lag` is in updates. `sample_reuse`: how often each decision was learnt from.
+    """
 
     policy_loss: float
     value_loss: float
@@ -30,11 +40,14 @@ class UpdateMetrics:
     approximate_kl: float
     clip_fraction: float
     gradient_norm: float
+    explained_variance: float
+    entropy_coefficient: float
+    sample_reuse: float
     policy_lag: int
 
 
 class Learner:
-    """Holds a player's network and optimiser and learns by PPO.
+    """Holds a player's network and optimiser and learns by the algorithm its config names.
 
     Attributes:
       spec: of the network.
@@ -43,7 +56,7 @@ class Learner:
       factors: on the config's learning_rate and entropy, 1 where there is none.
     """
 
-    def __init__(self, spec: NetworkSpec, config: PPOConfig, seed: int) -> None:
+    def __init__(self, spec: NetworkSpec, config: LearningConfig, seed: int) -> None:
         self.spec = spec
         self.generation = 0
         self.version = 0
@@ -55,14 +68,18 @@ class Learner:
         self._rng = torch.Generator().manual_seed(seed)
         self._network = networks.build(spec, seed)
         self._optimiser = self._fresh_optimiser()
+        self._references = self._fresh_references()
+        self._last_entropy: float | None = None
 
     @property
     def network(self) -> nn.Module:
         return self._network
 
-    def configure(self, config: PPOConfig) -> None:
+    def configure(self, config: LearningConfig) -> None:
         """Learns by other numbers from the next update on; the precision stays."""
         self._config = config
+        if any(name not in self._references for name in self._wanted_references()):
+            self._references = self._fresh_references()
 
     def update(self, fragment: Fragment, progress: float) -> UpdateMetrics | None:
         """Learns from one fragment.
@@ -79,32 +96,40 @@ class Learner:
         lag = self.version - fragment.version
         if fragment.generation != self.generation or lag > self._config.max_policy_lag:
             return None
-        batch = self._prepare(fragment)
+        if self.spec.normalise:
+            seen = torch.tensor(fragment.obs[:-1]).reshape(fragment.steps, -1)
+            self._network.observe(seen.float())  # type: ignore[operator]
         learning_rate = self._config.learning_rate.at(self.generation_steps, progress)
         learning_rate *= self.factors.get("learning_rate", 1.0)
-        entropy_coefficient = self._config.entropy.at(self.generation_steps, progress)
-        entropy_coefficient *= self.factors.get("entropy", 1.0)
+        entropy_coefficient = self._entropy_coefficient(progress)
+        magnet_coefficient = self._config.magnet.at(self.generation_steps, progress)
         for group in self._optimiser.param_groups:
             group["lr"] = learning_rate
-        losses: list[PPOLoss] = []
+        losses: list[Loss] = []
         norms: list[float] = []
-        for _ in range(self._config.epochs):
-            for minibatch in self._minibatches(batch):
-                loss, norm = self._descend(minibatch, entropy_coefficient)
+        reuse = 0
+        for _ in range(self._config.epochs if self._config.algorithm in ("ppo", "appo") else 1):
+            for loss in self._losses(fragment, entropy_coefficient, magnet_coefficient):
+                norms.append(self._descend(loss.total))
                 losses.append(loss)
-                norms.append(norm)
+            reuse += 1
             if float(losses[-1].approximate_kl) > self._config.target_kl:
                 break  # further epochs would leave the region where the surrogate means anything
         self.version += 1
         self.steps += fragment.steps
         self.generation_steps += fragment.steps
+        self._age_references(fragment.steps)
+        self._last_entropy = entropy = _mean([loss.entropy for loss in losses])
         return UpdateMetrics(
             policy_loss=_mean([loss.policy for loss in losses]),
             value_loss=_mean([loss.value for loss in losses]),
-            entropy=_mean([loss.entropy for loss in losses]),
+            entropy=entropy,
             approximate_kl=_mean([loss.approximate_kl for loss in losses]),
             clip_fraction=_mean([loss.clip_fraction for loss in losses]),
             gradient_norm=float(np.mean(norms)),
+            explained_variance=_mean([loss.explained_variance for loss in losses]),
+            entropy_coefficient=entropy_coefficient,
+            sample_reuse=float(reuse),
             policy_lag=lag,
         )
 
@@ -127,6 +152,8 @@ class Learner:
             raise WeightsError(f"initial weights are of {spec}, the player's network is {self.spec}")
         self._network = network
         self._optimiser = self._fresh_optimiser()
+        self._references.restart(network)
+        self._last_entropy = None
         self.generation, self.version, self.generation_steps = generation, 0, 0
 
     def inherit(self, state: bytes, generation: int, factors: dict[str, float]) -> None:
@@ -144,6 +171,7 @@ class Learner:
         tensors = {f"{weights.STATE_PREFIX}{k}": v for k, v in self._network.state_dict().items()}
         for index, slot in self._optimiser.state_dict()["state"].items():
             tensors |= {f"optimiser/{index}/{k}": v for k, v in slot.items()}
+        tensors |= self._references.tensors()
         tensors["rng"] = self._rng.get_state()
         counters = {
             "generation": self.generation,
@@ -151,7 +179,13 @@ class Learner:
             "steps": self.steps,
             "generation_steps": self.generation_steps,
         }
-        metadata = {"network": self.spec.to_json(), "counters": counters, "factors": self.factors}
+        metadata = {
+            "network": self.spec.to_json(),
+            "counters": counters,
+            "factors": self.factors,
+            "references": self._references.ages,
+            "entropy": self._last_entropy,
+        }
         return weights.dump(tensors, metadata)
 
     def restore(self, state: bytes) -> None:
@@ -175,10 +209,13 @@ class Learner:
             self._optimiser = self._fresh_optimiser()
             groups: Any = self._optimiser.state_dict()["param_groups"]
             self._optimiser.load_state_dict({"state": slots, "param_groups": groups})
+            self._references.restart(self._network)
+            self._references.load(tensors, metadata.get("references", {}))
             self._rng.set_state(tensors["rng"])
             self.generation, self.version = counters["generation"], counters["version"]
             self.steps, self.generation_steps = counters["steps"], counters["generation_steps"]
             self.factors = dict(metadata.get("factors", {}))
+            self._last_entropy = metadata.get("entropy")
         except (KeyError, TypeError, RuntimeError) as error:
             raise WeightsError(f"not a learner's state: {error}") from error
 
@@ -186,7 +223,106 @@ class Learner:
         rate = self._config.learning_rate.start
         return torch.optim.Adam(self._network.parameters(), lr=rate, eps=1e-5, fused=True)
 
-    def _prepare(self, fragment: Fragment) -> list[torch.Tensor]:
+    def _wanted_references(self) -> tuple[str, ...]:
+        config = self._config
+        wanted = {
+            "target": config.algorithm == "appo",
+            "magnet": max(config.magnet.start, config.magnet.end) > 0,
+        }
+        return tuple(name for name, needed in wanted.items() if needed)
+
+    def _fresh_references(self) -> References:
+        return References(self._network, self._wanted_references())
+
+    def _age_references(self, steps: int) -> None:
+        if "target" in self._references:
+            self._references.grow_older("target", 1, self._config.target_updates, self._network)
+        if "magnet" in self._references:
+            self._references.grow_older("magnet", steps, self._config.magnet_steps, self._network)
+
+    def _entropy_coefficient(self, progress: float) -> float:
+        """Returns the scheduled one, raised where entropy is below its target and lowered where above."""
+        coefficient = self._config.entropy.at(self.generation_steps, progress)
+        coefficient *= self.factors.get("entropy", 1.0)
+        target = self._config.entropy_target
+        if target is not None and self._last_entropy is not None:
+            missing = target.at(self.generation_steps, progress) - self._last_entropy
+            coefficient *= float(np.exp(np.clip(STEERING * missing, -MOST_STEERING, MOST_STEERING)))
+        return coefficient
+
+    def _losses(self, fragment: Fragment, entropy: float, magnet: float) -> Iterator[Loss]:
+        """Yields the loss of one minibatch after the other; each must be descended before the next."""
+        if self._config.algorithm == "ppo":
+            yield from self._ppo_losses(fragment, entropy, magnet)
+        else:
+            yield from self._off_policy_losses(fragment, entropy, magnet)
+
+    def _ppo_losses(self, fragment: Fragment, entropy: float, magnet: float) -> Iterator[Loss]:
+        for obs, legal, actions, log_probs, advantages, returns in self._minibatches(self._rows(fragment)):
+            heads = self._heads(obs)
+            loss = ppo_loss(
+                heads,
+                legal,
+                actions,
+                log_probs,
+                advantages,
+                returns,
+                clip=self._config.clip,
+                value_coefficient=self._config.value_coefficient,
+                entropy_coefficient=entropy,
+                factors=self.spec.factors,
+            )
+            yield self._held_by_magnet(loss, heads, obs, legal, magnet)
+
+    def _off_policy_losses(self, fragment: Fragment, entropy: float, magnet: float) -> Iterator[Loss]:
+        steps, lanes = fragment.actions.shape
+        many = max(1, self._config.minibatch // steps)
+        discounts = self._config.discount * (~torch.tensor(fragment.terminal)).float()
+        for begin in range(0, lanes, many):
+            part = slice(begin, begin + many)
+            batch = Lanes(
+                torch.tensor(fragment.obs[:, part]),
+                torch.tensor(fragment.legal[:, part]),
+                torch.tensor(fragment.actions[:, part], dtype=torch.int64),
+                torch.tensor(fragment.log_probs[:, part]),
+                torch.tensor(fragment.rewards[:, part]),
+                discounts[:, part],
+            )
+            shape = batch.obs.shape[:2]
+            rows = batch.obs.reshape(shape.numel(), -1)
+            heads = self._heads(rows)
+            target = None
+            if "target" in self._references:
+                target = self._references.heads("target", rows.float()).reshape(*shape, -1)
+            loss = off_policy_loss(
+                heads.reshape(*shape, -1),
+                batch,
+                self._config,
+                entropy_coefficient=entropy,
+                target_heads=target,
+                factors=self.spec.factors,
+            )
+            count = batch.actions.numel()  # what was seen after the last decision is no decision
+            legal = batch.legal.reshape(count, -1)
+            yield self._held_by_magnet(loss, heads[:count], rows[:count], legal, magnet)
+
+    def _heads(self, obs: torch.Tensor) -> torch.Tensor:
+        with torch.autocast("cpu", torch.bfloat16, enabled=self._dtype == torch.bfloat16):
+            heads: torch.Tensor = self._network(obs.float())
+        return heads.float()
+
+    def _held_by_magnet(
+        self, loss: Loss, heads: torch.Tensor, obs: torch.Tensor, legal: torch.Tensor, coefficient: float
+    ) -> Loss:
+        """Adds c KL(π ‖ magnet): magnetic mirror descent (Sokota et al. 2023)."""
+        if coefficient <= 0.0 or "magnet" not in self._references:
+            return loss
+        with torch.autocast("cpu", torch.bfloat16, enabled=self._dtype == torch.bfloat16):
+            others = self._references.heads("magnet", obs.float())
+        kl = kl_to(masked(heads[:, :-1], legal), masked(others[:, :-1], legal), self.spec.factors)
+        return loss._replace(total=loss.total + coefficient * kl)
+
+    def _rows(self, fragment: Fragment) -> list[torch.Tensor]:
         """Returns obs, legal, actions, log μ, advantages, returns, each with T·B rows."""
         values = torch.tensor(fragment.values)
         discounts = self._config.discount * (~torch.tensor(fragment.terminal)).float()
@@ -199,11 +335,8 @@ class Learner:
         )
         advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
         steps = fragment.steps
-        obs = torch.tensor(fragment.obs[:-1]).reshape(steps, -1)
-        if self.spec.normalise:
-            self._network.observe(obs.float())  # type: ignore[operator]
         return [
-            obs,
+            torch.tensor(fragment.obs[:-1]).reshape(steps, -1),
             torch.tensor(fragment.legal).reshape(steps, -1),
             torch.tensor(fragment.actions, dtype=torch.int64).reshape(steps),
             torch.tensor(fragment.log_probs).reshape(steps),
@@ -225,30 +358,16 @@ class Learner:
         for rows in torch.split(order, size):
             yield [t[rows] for t in batch]
 
-    def _descend(self, batch: list[torch.Tensor], entropy_coefficient: float) -> tuple[PPOLoss, float]:
-        obs, legal, actions, log_probs, advantages, returns = batch
-        with torch.autocast("cpu", torch.bfloat16, enabled=self._dtype == torch.bfloat16):
-            heads = self._network(obs.float())
-        loss = ppo_loss(
-            heads.float(),
-            legal,
-            actions,
-            log_probs,
-            advantages,
-            returns,
-            clip=self._config.clip,
-            value_coefficient=self._config.value_coefficient,
-            entropy_coefficient=entropy_coefficient,
-            factors=self.spec.factors,
-        )
+    def _descend(self, loss: torch.Tensor) -> float:
+        """Takes one gradient step; returns the gradient's norm before it was clipped."""
         self._optimiser.zero_grad(set_to_none=True)
-        loss.total.backward()  # type: ignore[no-untyped-call]
+        loss.backward()  # type: ignore[no-untyped-call]
         norm = float(nn.utils.clip_grad_norm_(self._network.parameters(), self._config.max_grad_norm))
-        total = float(loss.total.detach())
+        total = float(loss.detach())
         if not np.isfinite(norm) or not np.isfinite(total):
             raise DivergenceError(f"loss {total:.3g}, gradient norm {norm:.3g}")
         self._optimiser.step()
-        return loss, norm
+        return norm
 
 
 def _mean(values: list[torch.Tensor]) -> float:

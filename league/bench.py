@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 import envs
-from agents.algorithms.ppo import PPOConfig
+from agents.algorithms.config import LearningConfig
 from agents.collector import Collector
 from agents.fragment import Fragment
 from agents.learner import Learner
@@ -119,7 +119,7 @@ def _forward_alone() -> Callable[[], int]:
 
 
 def _learner_alone() -> Callable[[], int]:
-    learner = Learner(_network(), PPOConfig(), 0)
+    learner = Learner(_network(), LearningConfig(), 0)
     rng, shape = np.random.default_rng(0), (16, 1024)
     fragment = Fragment(
         "main",

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from agents.algorithms.ppo import PPOConfig, Schedule
+from agents.algorithms.config import Algorithm, LearningConfig, Schedule
 from matchmaking.evaluation import EvaluationRule
 from matchmaking.population import PopulationRule
 
@@ -58,11 +58,28 @@ class NetworkConfig(Section):
 
 
 class LearnerConfig(Section):
-    """How a player learns (PPO)."""
+    """How a player learns."""
 
+    algorithm: Algorithm = Field(
+        "ppo",
+        description="ppo: clipped surrogate. impala: V-trace. appo: V-trace, clipped against a target "
+        "network. alphastar: V-trace, UPGO, TD(λ)",
+    )
     learning_rate: ScheduleConfig = ScheduleConfig(start=1e-3, end=1e-4)
     entropy: ScheduleConfig = ScheduleConfig(start=0.1, end=0.01)
+    entropy_target: ScheduleConfig | None = Field(
+        None, description="nats; entropy's coefficient is raised below it and lowered above"
+    )
     clip: float = Field(0.2, gt=0.0, lt=1.0)
+    clip_rho: float = Field(1.0, gt=0.0, description="V-trace's ρ̄")
+    clip_c: float = Field(1.0, gt=0.0, description="V-trace's c̄")
+    upgo_coefficient: float = Field(1.0, ge=0.0, description="of alphastar's upgoing policy gradient")
+    target_updates: int = Field(8, ge=1, description="updates between copies of appo's target network")
+    magnet: ScheduleConfig = Field(
+        ScheduleConfig(start=0.0, end=0.0),
+        description="coefficient of KL to the policy as it was: steadies games with hidden information (MMD)",
+    )
+    magnet_steps: Count = Field(1_000_000, description="learner steps between copies of the magnet")
     value_coefficient: float = Field(0.5, ge=0.0)
     discount: float = Field(1.0, gt=0.0, le=1.0)
     reward_scale: float = Field(
@@ -70,7 +87,7 @@ class LearnerConfig(Section):
         gt=0.0,
         description="of rewards before they are learnt from; returns near ±1 are best",
     )
-    gae_lambda: Share = 0.95
+    gae_lambda: Share = Field(0.95, description="λ of GAE, V-trace or TD(λ)")
     epochs: int = Field(1, ge=1, le=100)
     minibatch: int = Field(4096, ge=8, description="decisions a gradient step")
     max_grad_norm: float = Field(0.5, gt=0.0)
@@ -80,10 +97,12 @@ class LearnerConfig(Section):
         "auto", description="auto: bfloat16 where the processor multiplies it in hardware"
     )
 
-    def build(self) -> PPOConfig:
+    def build(self) -> LearningConfig:
         numbers = {n: getattr(self, n) for n in type(self).model_fields if n != "reward_scale"}
-        numbers |= {"learning_rate": self.learning_rate.build(), "entropy": self.entropy.build()}
-        return PPOConfig(**numbers)
+        for name, value in numbers.items():
+            if isinstance(value, ScheduleConfig):
+                numbers[name] = value.build()
+        return LearningConfig(**numbers)
 
 
 class SnapshotConfig(Section):

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from agents import kernels
-from agents.algorithms.ppo import log_prob_and_entropy
+from agents.algorithms.loss import log_prob_and_entropy
 
 
 def sample(

@@ -9,14 +9,15 @@ import pytest
 import torch
 
 from agents import weights
-from agents.algorithms.ppo import PPOConfig, Schedule, ppo_loss
+from agents.algorithms.config import LearningConfig, Schedule
+from agents.algorithms.ppo import ppo_loss
 from agents.errors import DivergenceError, WeightsError
 from agents.fragment import Fragment
 from agents.learner import Learner
 from agents.networks import NetworkSpec
 
 SPEC = NetworkSpec(6, 3, (32,))
-CONFIG = PPOConfig(
+CONFIG = LearningConfig(
     learning_rate=Schedule(3e-3, 3e-3), entropy=Schedule(0.0, 0.0), minibatch=256, precision="float32"
 )
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from agents import weights
-from agents.algorithms.ppo import PPOConfig
+from agents.algorithms.config import LearningConfig
 from agents.learner import Learner
 from agents.networks import MLP, NetworkSpec, Normaliser, build
 from agents.trajectories import Trajectories
@@ -31,7 +31,7 @@ def test_the_statistics_are_those_of_everything_seen_in_whatever_parts_it_came()
 
 def test_they_are_saved_with_the_weights_and_go_with_a_learners_state() -> None:
     spec = NetworkSpec(4, 3, (8,), normalise=True)
-    learner = Learner(spec, PPOConfig(precision="float32"), seed=0)
+    learner = Learner(spec, LearningConfig(precision="float32"), seed=0)
     assert isinstance(learner.network, MLP)
     learner.network.observe(torch.randn(50, 4) * 7.0 + 3.0)
     obs = torch.randn(5, 4)

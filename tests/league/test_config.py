@@ -31,7 +31,7 @@ def test_every_config_of_the_repository_is_right(path: Path) -> None:
         ({"anchor": ["random"]}, "anchor: unknown key, did you mean anchors?; allowed: name, game"),
         (
             {"learner": {"entropi": 1}},
-            "learner.entropi: unknown key, did you mean entropy?; allowed: learning_rate, entropy",
+            "learner.entropi: unknown key, did you mean entropy?; allowed: algorithm, learning_rate",
         ),
         (
             {"players": [{"role": "main", "snapshot": {"min_step": 5}}]},

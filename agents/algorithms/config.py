@@ -1,0 +1,69 @@
+"""The numbers a learner learns by, whatever the algorithm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+Algorithm = Literal["ppo", "impala", "appo", "alphastar"]
+ALGORITHMS: tuple[str, ...] = get_args(Algorithm)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A number that moves in a straight line.
+
+    Attributes:
+      start, end: its values.
+      steps: own learner steps from start to end since the last reset; None follows the run's progress
+        towards its stop rule.
+    """
+
+    start: float
+    end: float
+    steps: int | None = None
+
+    def at(self, steps: int, progress: float) -> float:
+        """Args: steps: since the last reset. progress: of the run, in [0, 1]."""
+        fraction = progress if self.steps is None else steps / self.steps
+        return self.start + (self.end - self.start) * min(max(fraction, 0.0), 1.0)
+
+
+@dataclass(frozen=True)
+class LearningConfig:
+    """Defaults are those that make Connect Four strong in minutes.
+
+    Attributes:
+      algorithm: `ppo` (clipped surrogate, GAE by the acting network's values), `impala` (V-trace),
+        `appo` (V-trace, clipped against a target network), `alphastar` (V-trace, UPGO, TD(λ)).
+      entropy: coefficient of the bonus. entropy_target: nats; below it the
+        coefficient is raised, above lowered.
+      clip: ε of the clipped surrogates. clip_rho, clip_c: of V-trace.
+      gae_lambda: λ of GAE, V-trace or TD(λ).
+      upgo_coefficient: of the upgoing policy gradient beside V-trace's.
+      target_updates: updates between two copies of the target network.
+      magnet: coefficient of KL(π ‖ magnet); the magnet is the policy as it was, copied every magnet_steps.
+      epochs, target_kl: of ppo and appo; the others go over a fragment once.
+      minibatch: decisions a gradient step. max_policy_lag: in updates.
+    """
+
+    algorithm: Algorithm = "ppo"
+    learning_rate: Schedule = Schedule(1e-3, 1e-4)
+    entropy: Schedule = Schedule(0.1, 0.01)
+    entropy_target: Schedule | None = None
+    clip: float = 0.2
+    clip_rho: float = 1.0
+    clip_c: float = 1.0
+    value_coefficient: float = 0.5
+    upgo_coefficient: float = 1.0
+    target_updates: int = 8
+    magnet: Schedule = Schedule(0.0, 0.0)
+    magnet_steps: int = 1_000_000
+    discount: float = 1.0
+    gae_lambda: float = 0.95
+    epochs: int = 1
+    minibatch: int = 4096
+    max_grad_norm: float = 0.5
+    target_kl: float = 0.1
+    max_policy_lag: int = 200
+    precision: str = "auto"

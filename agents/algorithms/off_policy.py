@@ -1,0 +1,101 @@
+"""Policy gradients corrected for who acted: IMPALA, APPO (IMPACT) and AlphaStar's, over one minibatch.
+
+Their targets come from the network as it is now, by V-trace, not from the values noted while acting.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from agents.algorithms.config import LearningConfig
+from agents.algorithms.loss import Loss, approximate_kl, explained_variance, log_prob_and_entropy, masked
+from agents.returns import td_lambda, upgo, vtrace
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """Some columns of a fragment: T decisions of each, and what was seen after the last.
+
+    Attributes:
+      obs: [T + 1, B, D]. legal: bool [T, B, A]. actions: int64 [T, B]. log_probs: log μ, [T, B].
+      rewards: [T, B]. discounts: γ, 0 after a terminal decision, [T, B].
+    """
+
+    obs: torch.Tensor
+    legal: torch.Tensor
+    actions: torch.Tensor
+    log_probs: torch.Tensor
+    rewards: torch.Tensor
+    discounts: torch.Tensor
+
+
+def off_policy_loss(
+    heads: torch.Tensor,
+    lanes: Lanes,
+    config: LearningConfig,
+    *,
+    entropy_coefficient: float,
+    target_heads: torch.Tensor | None = None,
+    factors: tuple[int, ...] = (),
+) -> Loss:
+    """The loss of `config.algorithm`: impala, appo or alphastar.
+
+    impala: −E[A log π] with V-trace's advantages and targets (Espeholt et al. 2018).
+    appo: −E[min(ρ A, clip(ρ) A)], ρ = π / π_target, V-trace by π_target / μ (IMPACT, Luo et al. 2020).
+    alphastar: impala's with λ < 1, plus c E[min(1, ρ) (G_upgo − V) log π], value targets by TD(λ)
+      (Vinyals et al. 2019).
+
+    Args:
+      heads: logits and value of the network as it is, [T + 1, B, A + 1].
+      target_heads: the same of the target network, for appo.
+      factors: choices of each part of an action, A in all; empty: it has one part.
+    """
+    steps = lanes.actions.numel()
+    actions, legal = lanes.actions.reshape(steps), lanes.legal.reshape(steps, -1)
+    logits = masked(heads[:-1, :, :-1].reshape(steps, -1), legal)
+    values = heads[:-1, :, -1]
+    log_probs, entropy = log_prob_and_entropy(logits, actions, factors)
+    log_probs = log_probs.reshape(lanes.actions.shape)
+    with torch.no_grad():
+        reference = log_probs
+        if target_heads is not None:
+            of_target = masked(target_heads[:-1, :, :-1].reshape(steps, -1), legal)
+            reference = log_prob_and_entropy(of_target, actions, factors)[0].reshape(log_probs.shape)
+        ratios = (reference - lanes.log_probs).exp()
+        trace = lanes.rewards, lanes.discounts, values.detach(), heads[-1, :, -1].detach()
+        found = vtrace(
+            *trace, ratios, lambda_=config.gae_lambda, clip_rho=config.clip_rho, clip_c=config.clip_c
+        )
+        advantages = _standardised(found.advantages)
+    clip_fraction = (ratios > config.clip_rho).float().mean()
+    targets = found.targets
+    if config.algorithm == "appo":
+        # V-trace's advantages hold min(1, π_target / μ) already; the surrogate is against the target network.
+        ratio = (log_probs - reference).exp()
+        clipped = ratio.clamp(1.0 - config.clip, 1.0 + config.clip)
+        policy = -torch.minimum(ratio * advantages, clipped * advantages).mean()
+        clip_fraction = (ratio != clipped).float().mean()
+    else:
+        policy = -(advantages * log_probs).mean()
+    if config.algorithm == "alphastar":
+        upgoing = ratios.clamp(max=1.0) * (upgo(*trace) - values.detach())
+        policy = policy - config.upgo_coefficient * (_standardised(upgoing) * log_probs).mean()
+        targets = td_lambda(*trace, lambda_=config.gae_lambda)
+    value = 0.5 * (values - targets).square().mean()
+    total = policy + config.value_coefficient * value - entropy_coefficient * entropy
+    with torch.no_grad():
+        return Loss(
+            total,
+            policy.detach(),
+            value.detach(),
+            entropy.detach(),
+            approximate_kl((log_probs - lanes.log_probs).reshape(steps)),
+            clip_fraction,
+            explained_variance(values, targets),
+        )
+
+
+def _standardised(advantages: torch.Tensor) -> torch.Tensor:
+    return (advantages - advantages.mean()) / (advantages.std() + 1e-8)

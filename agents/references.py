@@ -1,0 +1,64 @@
+"""Older copies of a learner's network that its losses compare it with: a target network, a magnet."""
+
+from __future__ import annotations
+
+import copy
+
+import torch
+from torch import nn
+
+_PREFIX = "reference/"
+
+
+class References:
+    """Copies by name, each renewed when it has become old enough.
+
+    What they are at is part of the learner's state: a run that is resumed goes on against the same copies.
+    """
+
+    def __init__(self, network: nn.Module, names: tuple[str, ...]) -> None:
+        self._copies = {name: _frozen(network) for name in names}
+        self.ages = dict.fromkeys(names, 0)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._copies
+
+    @torch.no_grad()
+    def heads(self, name: str, obs: torch.Tensor) -> torch.Tensor:
+        """Args: obs: [R, D]. Returns: a copy's logits and value, [R, A + 1]."""
+        out: torch.Tensor = self._copies[name](obs)
+        return out.float()
+
+    def grow_older(self, name: str, by: int, limit: int, network: nn.Module) -> None:
+        """Ages a copy; one that has reached the limit becomes a copy of the network as it is now."""
+        self.ages[name] += by
+        if self.ages[name] >= limit:
+            self._copies[name].load_state_dict(network.state_dict())
+            self.ages[name] = 0
+
+    def restart(self, network: nn.Module) -> None:
+        """Every copy becomes one of this network."""
+        for name, kept in self._copies.items():
+            kept.load_state_dict(network.state_dict())
+            self.ages[name] = 0
+
+    def tensors(self) -> dict[str, torch.Tensor]:
+        """Returns the copies' weights, for `load`."""
+        return {
+            f"{_PREFIX}{name}/{key}": tensor
+            for name, kept in self._copies.items()
+            for key, tensor in kept.state_dict().items()
+        }
+
+    def load(self, tensors: dict[str, torch.Tensor], ages: dict[str, int]) -> None:
+        """Takes stored copies over; one that is not among them stays. Raises: RuntimeError: no fit."""
+        for name, kept in self._copies.items():
+            prefix = f"{_PREFIX}{name}/"
+            found = {k.removeprefix(prefix): t for k, t in tensors.items() if k.startswith(prefix)}
+            if found:
+                kept.load_state_dict(found)
+                self.ages[name] = int(ages.get(name, 0))
+
+
+def _frozen(network: nn.Module) -> nn.Module:
+    return copy.deepcopy(network).requires_grad_(False).eval()

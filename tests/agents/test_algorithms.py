@@ -1,0 +1,180 @@
+"""Every algorithm learns, by losses that are those of the papers, and resumes where it was."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+from agents.algorithms.config import ALGORITHMS, LearningConfig, Schedule
+from agents.algorithms.loss import explained_variance, kl_to
+from agents.algorithms.off_policy import Lanes, off_policy_loss
+from agents.fragment import Fragment
+from agents.learner import Learner
+from agents.networks import NetworkSpec
+
+SPEC = NetworkSpec(5, 3, (32,))
+BASE = LearningConfig(
+    learning_rate=Schedule(3e-3, 3e-3), entropy=Schedule(0.0, 0.0), minibatch=256, precision="float32"
+)
+
+
+def chain_fragment(
+    acting: torch.nn.Module, learner: Learner, rng: np.random.Generator, t: int = 6, b: int = 64
+) -> Fragment:
+    """Episodes of three decisions: action k at step k, three in a row, pays 1 at the end, else nothing."""
+    obs = np.zeros((t + 1, b, 5), np.uint8)
+    actions = np.zeros((t, b), np.int64)
+    rewards, terminal = np.zeros((t, b), np.float32), np.zeros((t, b), np.bool_)
+    log_probs, values = np.zeros((t, b), np.float32), np.zeros((t + 1, b), np.float32)
+    right = np.ones(b, np.bool_)
+    for k in range(t + 1):
+        step = k % 3
+        obs[k, :, step] = 1
+        obs[k, :, 3] = right if step else 1
+        with torch.no_grad():
+            heads = acting(torch.tensor(obs[k]).float())
+        values[k] = heads[:, -1].numpy()
+        if k == t:
+            break
+        log_pi = torch.log_softmax(heads[:, :-1], -1).numpy()
+        actions[k] = (rng.random((b, 1)) > np.exp(log_pi).cumsum(-1)).sum(-1).clip(max=2)
+        log_probs[k] = log_pi[np.arange(b), actions[k]]
+        right = (right | (step == 0)) & (actions[k] == step)
+        if step == 2:
+            rewards[k], terminal[k] = right, True
+    values[-1] = 0.0 if terminal[-1].all() else values[-1]
+    legal = np.ones((t, b, 3), np.bool_)
+    return Fragment(
+        "p", learner.generation, learner.version, obs, legal, actions, log_probs, values, rewards, terminal
+    )
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_every_algorithm_learns_what_pays_three_decisions_later(algorithm: str) -> None:
+    torch.manual_seed(0)
+    config = dataclasses.replace(BASE, algorithm=algorithm)
+    learner, rng = Learner(SPEC, config, 0), np.random.default_rng(0)
+    first = chain_fragment(learner.network, learner, rng).rewards.sum()
+    assert first < 0.2 * 128
+    for _ in range(150):
+        metrics = learner.update(chain_fragment(learner.network, learner, rng), 0.0)
+        assert metrics is not None
+    assert chain_fragment(learner.network, learner, rng).rewards.sum() > 0.9 * 128
+    assert metrics.explained_variance <= 1.0
+    assert metrics.sample_reuse == 1.0
+
+
+@pytest.mark.parametrize("algorithm", ["impala", "appo", "alphastar"])
+def test_off_policy_algorithms_learn_from_somebody_else_s_play(algorithm: str) -> None:
+    """Whoever acts chooses uniformly and never learns."""
+    torch.manual_seed(0)
+    config = dataclasses.replace(BASE, algorithm=algorithm, max_policy_lag=10**6)
+    learner, rng = Learner(SPEC, config, 0), np.random.default_rng(0)
+    acting = Learner(SPEC, BASE, 1)
+    for _ in range(400):
+        learner.update(chain_fragment(acting.network, acting, rng), 0.0)
+    assert chain_fragment(learner.network, learner, rng).rewards.sum() > 0.9 * 128
+
+
+def lanes(actions: list[int], log_probs: list[float], rewards: list[float]) -> Lanes:
+    t = len(actions)
+    return Lanes(
+        torch.zeros(t + 1, 1, 1),
+        torch.ones(t, 1, 2, dtype=torch.bool),
+        torch.tensor(actions)[:, None],
+        torch.tensor(log_probs)[:, None],
+        torch.tensor(rewards)[:, None],
+        torch.tensor([1.0] * (t - 1) + [0.0])[:, None],
+    )
+
+
+def test_impala_by_hand() -> None:
+    """Two decisions, uniform π, μ of 0.5 and 0.8: ρ = 1 and 0.625; V = 0, the last pays 1."""
+    batch = lanes([0, 1], [float(np.log(0.5)), float(np.log(0.8))], [0.0, 1.0])
+    config = dataclasses.replace(BASE, algorithm="impala", gae_lambda=1.0)
+    loss = off_policy_loss(torch.zeros(3, 1, 3), batch, config, entropy_coefficient=0.1)
+    # δ_1 = 0.625, δ_0 = 0, v = (0.625, 0.625); A = (0.625, 0.625): alike, so nothing after standardising.
+    assert float(loss.policy) == pytest.approx(0.0, abs=1e-6)
+    assert float(loss.value) == pytest.approx(0.5 * 0.625**2)
+    assert float(loss.entropy) == pytest.approx(np.log(2), abs=1e-6)
+    assert float(loss.total) == pytest.approx(0.5 * 0.5 * 0.625**2 - 0.1 * np.log(2), abs=1e-6)
+
+
+def test_appo_is_cut_against_the_target_network_not_the_acting_one() -> None:
+    batch = lanes([0, 0], [float(np.log(0.5))] * 2, [0.0, 1.0])
+    heads = torch.zeros(3, 1, 3)
+    heads[:, :, 0] = 2.0  # π plays action 0 with 0.88
+    heads.requires_grad_()
+    config = dataclasses.replace(BASE, algorithm="appo", clip=0.2)
+    far = off_policy_loss(
+        heads, batch, config, entropy_coefficient=0.0, target_heads=torch.zeros(3, 1, 3)
+    )  # ratio 1.76
+    assert float(far.clip_fraction) == 1.0
+    near = off_policy_loss(heads, batch, config, entropy_coefficient=0.0, target_heads=heads.detach())
+    assert float(near.clip_fraction) == 0.0
+
+
+def test_kl_to_by_hand_and_for_parts() -> None:
+    one, other = torch.tensor([[0.0, np.log(3.0)]]), torch.zeros(1, 2)
+    expected = 0.25 * np.log(0.25 / 0.5) + 0.75 * np.log(0.75 / 0.5)
+    assert float(kl_to(one, other)) == pytest.approx(expected, abs=1e-6)
+    both = kl_to(torch.cat([one, one], 1), torch.cat([other, one], 1), (2, 2))
+    assert float(both) == pytest.approx(expected, abs=1e-6)
+    assert float(kl_to(one, one)) == 0.0
+
+
+def test_explained_variance() -> None:
+    targets = torch.tensor([1.0, 2.0, 3.0])
+    assert float(explained_variance(targets, targets)) == 1.0
+    assert float(explained_variance(torch.full((3,), 9.0), targets)) == pytest.approx(0.0)
+
+
+def test_a_magnet_holds_the_policy_back() -> None:
+    moved = {}
+    for coefficient in (0.0, 4.0):
+        config = dataclasses.replace(BASE, magnet=Schedule(coefficient, coefficient), magnet_steps=10**9)
+        learner, rng = Learner(SPEC, config, 0), np.random.default_rng(0)
+        for _ in range(150):
+            learner.update(chain_fragment(learner.network, learner, rng), 0.0)
+        moved[coefficient] = chain_fragment(learner.network, learner, rng).rewards.mean()
+    assert moved[4.0] < 0.4 * moved[0.0]
+
+
+def test_entropy_is_steered_towards_its_target() -> None:
+    found = []
+    for target in (None, Schedule(0.4, 0.4), Schedule(0.9, 0.9)):
+        config = dataclasses.replace(
+            BASE, entropy=Schedule(0.1, 0.1), entropy_target=target, learning_rate=Schedule(1e-3, 1e-3)
+        )
+        learner, rng = Learner(SPEC, config, 0), np.random.default_rng(0)
+        entropies = []
+        for _ in range(300):
+            metrics = learner.update(chain_fragment(learner.network, learner, rng), 0.0)
+            assert metrics is not None
+            entropies.append(metrics.entropy)
+        found.append(float(np.mean(entropies[-50:])))
+    assert found[0] < 0.1 < found[1] < 0.6 < found[2] < 1.05
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_resumed_learners_go_on_against_the_same_copies(algorithm: str) -> None:
+    config = dataclasses.replace(
+        BASE,
+        algorithm=algorithm,
+        target_updates=4,
+        magnet=Schedule(0.3, 0.3),
+        magnet_steps=1000,
+        entropy_target=Schedule(0.5, 0.5),
+    )
+    learner, rng = Learner(SPEC, config, 0), np.random.default_rng(1)
+    for _ in range(6):
+        learner.update(chain_fragment(learner.network, learner, rng), 0.0)
+    resumed = Learner(SPEC, config, 99)
+    resumed.restore(learner.state())
+    for _ in range(5):
+        fragment = chain_fragment(learner.network, learner, rng)
+        assert learner.update(fragment, 0.0) == resumed.update(fragment, 0.0)
+    assert learner.state() == resumed.state()
