@@ -12,18 +12,22 @@ from torch import nn
 
 from agents.errors import AgentError
 
+# A cnn halves what is larger, rows and columns, until it is not.
+LARGEST_MAP = 24
+
 
 @dataclass(frozen=True)
 class NetworkSpec:
     """Everything needed to build a network again; stored with its weights.
 
     Attributes:
-      kind: `mlp`.
+      kind: `mlp`, or `cnn`: residual convolutions over planes, then `hidden` layers.
       observation_size: numbers in one observation, flattened.
       num_actions: logits: the size of the discrete action space, or of its parts together.
       hidden: width of each hidden layer.
       factors: choices of each part of an action; empty: it has one.
       scale: observations are multiplied by it first: 1/255 for images.
+      observation_shape: planes, rows and columns, for a cnn. channels, blocks: of its residual tower.
       normalise: they are then brought to mean 0 and variance 1 by what the player has seen so far, which is
         kept with the weights.
     """
@@ -35,14 +39,38 @@ class NetworkSpec:
     factors: tuple[int, ...] = ()
     scale: float = 1.0
     normalise: bool = False
+    observation_shape: tuple[int, ...] = ()
+    channels: int = 32
+    blocks: int = 2
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> NetworkSpec:
-        factors = tuple(data.get("factors", ()))
-        return NetworkSpec(**{**data, "hidden": tuple(data["hidden"]), "factors": factors})
+        listed = {name: tuple(data.get(name, ())) for name in ("factors", "observation_shape")}
+        return NetworkSpec(**{**data, "hidden": tuple(data["hidden"]), **listed})
+
+    @property
+    def num_parameters(self) -> int:
+        """Weights and biases, without the statistics of observations."""
+        features = self.observation_size
+        tower = 0
+        if self.kind == "cnn":
+            planes, rows, columns = self.observation_shape
+            between = 9 * self.channels * self.channels + self.channels
+            tower = 9 * planes * self.channels + self.channels + 2 * self.blocks * between
+            for _ in range(self.halvings):
+                rows, columns = -(-rows // 2), -(-columns // 2)
+            features = self.channels * rows * columns
+        widths = (features, *self.hidden, self.num_actions + 1)
+        return tower + sum((a + 1) * b for a, b in pairwise(widths))
+
+    @property
+    def halvings(self) -> int:
+        """How often a cnn halves rows and columns on the way, so that large pictures become small ones."""
+        longest = max(self.observation_shape[1:], default=0)
+        return max(0, math.ceil(math.log2(longest / LARGEST_MAP))) if longest > LARGEST_MAP else 0
 
 
 class Normaliser(nn.Module):
@@ -86,22 +114,12 @@ class MLP(nn.Module):
 
     def __init__(self, spec: NetworkSpec) -> None:
         super().__init__()
-        sizes = (spec.observation_size, *spec.hidden)
         layers: list[nn.Module] = []
         if spec.normalise:
             layers.append(Normaliser(spec.observation_size))
         self._scale = spec.scale
-        for fan_in, fan_out in pairwise(sizes):
-            layer = nn.Linear(fan_in, fan_out)
-            nn.init.orthogonal_(layer.weight, math.sqrt(2))
-            nn.init.zeros_(layer.bias)
-            layers += [layer, nn.ReLU(inplace=True)]
-        self.trunk = nn.Sequential(*layers)
-        self.head = nn.Linear(sizes[-1], spec.num_actions + 1)
-        with torch.no_grad():
-            nn.init.orthogonal_(self.head.weight[:-1], 0.01)
-            nn.init.orthogonal_(self.head.weight[-1:], 1.0)
-            nn.init.zeros_(self.head.bias)
+        self.trunk = nn.Sequential(*layers, *_hidden_layers(spec.observation_size, spec.hidden))
+        self.head = _head(spec.hidden[-1], spec.num_actions)
 
     def forward(self, obs: torch.Tensor) -> torch.Tensor:
         """Args: obs: [R, D]. Returns: [R, A + 1], the logits of the A actions, then the value."""
@@ -117,16 +135,111 @@ class MLP(nn.Module):
             first.update(obs * self._scale)
 
 
+class ResidualBlock(nn.Module):
+    """Two 3×3 convolutions around a shortcut (He et al. 2016), without batch statistics, which play lacks.
+
+    The second begins at zero, so that the tower begins as the identity (Zhang et al. 2019, "Fixup").
+    """
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.first, self.second = _convolution(channels, channels), _convolution(channels, channels)
+        nn.init.zeros_(self.second.weight)
+
+    def forward(self, planes: torch.Tensor) -> torch.Tensor:
+        inner = self.second(torch.relu(self.first(planes)))
+        out: torch.Tensor = torch.relu(planes + inner)
+        return out
+
+
+class ResidualCNN(nn.Module):
+    """Residual convolutions over boards or images, then hidden layers and one head for logits and value.
+
+    What is larger than a board is halved by pooling first, then after each block, until it is not.
+    """
+
+    def __init__(self, spec: NetworkSpec) -> None:
+        super().__init__()
+        planes, rows, columns = spec.observation_shape
+        self._shape, self._scale = spec.observation_shape, spec.scale
+        tower: list[nn.Module] = [_convolution(planes, spec.channels), nn.ReLU(inplace=True)]
+        left = spec.halvings
+        for k in range(max(spec.blocks, left)):
+            if left > 0:
+                tower.append(nn.MaxPool2d(3, 2, 1))
+                rows, columns, left = -(-rows // 2), -(-columns // 2), left - 1
+            if k < spec.blocks:
+                tower.append(ResidualBlock(spec.channels))
+        self.normaliser = Normaliser(spec.observation_size) if spec.normalise else None
+        self.tower = nn.Sequential(*tower)
+        features = spec.channels * rows * columns
+        self.trunk = nn.Sequential(*_hidden_layers(features, spec.hidden))
+        self.head = _head(spec.hidden[-1], spec.num_actions)
+        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+
+    def forward(self, obs: torch.Tensor) -> torch.Tensor:
+        """Args: obs: [R, D], planes flattened. Returns: [R, A + 1], logits, then the value."""
+        if self._scale != 1.0:
+            obs = obs * self._scale
+        if self.normaliser is not None:
+            obs = self.normaliser(obs)
+        planes = obs.reshape(-1, *self._shape).contiguous(memory_format=torch.channels_last)
+        features = self.tower(planes).flatten(1)
+        out: torch.Tensor = self.head(self.trunk(features))
+        return out
+
+    def observe(self, obs: torch.Tensor) -> None:
+        """Lets the statistics of observations, if it keeps any, take in more of them, [R, D]."""
+        if self.normaliser is not None:
+            self.normaliser.update(obs * self._scale)
+
+
+def _convolution(planes: int, channels: int) -> nn.Conv2d:
+    layer = nn.Conv2d(planes, channels, 3, padding=1)
+    nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+    assert layer.bias is not None  # noqa: S101
+    nn.init.zeros_(layer.bias)
+    return layer
+
+
+def _hidden_layers(features: int, hidden: tuple[int, ...]) -> list[nn.Module]:
+    layers: list[nn.Module] = []
+    for fan_in, fan_out in pairwise((features, *hidden)):
+        layer = nn.Linear(fan_in, fan_out)
+        nn.init.orthogonal_(layer.weight, math.sqrt(2))
+        nn.init.zeros_(layer.bias)
+        layers += [layer, nn.ReLU(inplace=True)]
+    return layers
+
+
+def _head(features: int, num_actions: int) -> nn.Linear:
+    head = nn.Linear(features, num_actions + 1)
+    with torch.no_grad():
+        nn.init.orthogonal_(head.weight[:-1], 0.01)
+        nn.init.orthogonal_(head.weight[-1:], 1.0)
+        nn.init.zeros_(head.bias)
+    return head
+
+
+KINDS: dict[str, type[MLP] | type[ResidualCNN]] = {"mlp": MLP, "cnn": ResidualCNN}
+
+
 def build(spec: NetworkSpec, seed: int | None = None) -> nn.Module:
     """Builds a freshly initialised network; with a seed, always the same one.
 
     Raises:
-      AgentError: unknown kind.
+      AgentError: unknown kind, or a cnn without planes.
     """
-    if spec.kind != "mlp":
-        raise AgentError(f"unknown network kind {spec.kind!r}; known: mlp")
+    if spec.kind not in KINDS:
+        raise AgentError(f"unknown network kind {spec.kind!r}; known: {', '.join(KINDS)}")
+    if spec.kind == "cnn" and (
+        len(spec.observation_shape) != 3 or math.prod(spec.observation_shape) != spec.observation_size
+    ):
+        raise AgentError(
+            f"a cnn needs observations of planes, rows and columns; these are {list(spec.observation_shape)}"
+        )
     if seed is None:
-        return MLP(spec)
+        return KINDS[spec.kind](spec)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return MLP(spec)
+        return KINDS[spec.kind](spec)

@@ -247,6 +247,7 @@ class RunConfig(Section):
         except GameError as error:
             raise ConfigError(f"{source}: game: {error}") from error
         self._require_sides(spec, source)
+        self._require_planes(spec, source)
         for index, anchor in enumerate(self.anchors):
             try:
                 make_bot(anchor, spec, 0)
@@ -268,6 +269,17 @@ class RunConfig(Section):
                 if len(sides) < len(spec.sides):
                     limited[name] = sides
         return limited
+
+    def _require_planes(self, spec: GameSpec, source: str) -> None:
+        for path, network in (
+            ("network", self.network),
+            *((f"players[{k}].network", e.network) for k, e in enumerate(self.players)),
+        ):
+            if network is not None and network.kind == "cnn" and len(spec.observation_shape) != 3:
+                raise ConfigError(
+                    f"{source}: {path}.kind: cnn needs observations of planes, rows and columns; those of "
+                    f"{self.game} are {list(spec.observation_shape)}; use mlp"
+                )
 
     def _require_sides(self, spec: GameSpec, source: str) -> None:
         names = [seat.name for seat in spec.seats]
@@ -314,6 +326,9 @@ class RunConfig(Section):
             factors,
             1.0 / 255.0 if image else 1.0,
             network.normalise,
+            spec.observation_shape if network.kind == "cnn" else (),
+            network.channels,
+            network.blocks,
         )
 
     def roster(self) -> dict[str, PlayerConfig]:

@@ -49,8 +49,12 @@ class ScheduleConfig(Section):
 class NetworkConfig(Section):
     """A player's network."""
 
-    kind: Literal["mlp"] = "mlp"
+    kind: Literal["mlp", "cnn"] = Field(
+        "mlp", description="cnn: residual convolutions over boards and images, then the hidden layers"
+    )
     hidden: tuple[Annotated[int, Field(ge=1, le=8192)], ...] = Field((128, 128), min_length=1, max_length=16)
+    channels: int = Field(32, ge=1, le=512, description="of a cnn")
+    blocks: int = Field(2, ge=0, le=64, description="of a cnn, two convolutions each")
     normalise: bool = Field(
         False,
         description="observations, by mean and variance of those seen so far, kept with the weights",

@@ -429,7 +429,8 @@ class ControlService:
         if sha is None:
             raise BadRequestError(f"{source.name} has no network that could learn")
         _, spec = weights.load_network(CheckpointStore(self._checkpoint_url).get(sha))
-        entry["network"] = {"hidden": list(spec.hidden), "normalise": spec.normalise}
+        names = ("kind", "normalise", "channels", "blocks")
+        entry["network"] = {name: getattr(spec, name) for name in names} | {"hidden": list(spec.hidden)}
         if share is not None:
             entry["share"] = share
         data = config.model_dump(mode="json", exclude_none=True)

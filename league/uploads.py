@@ -20,7 +20,7 @@ from league.errors import BadRequestError
 SAFETENSORS, ONNX, TORCHSCRIPT = "safetensors", "onnx", "torchscript"
 # A header says what is in the file; nobody's network needs a longer one.
 MOST_HEADER_BYTES = 10_000_000
-MOST_LAYERS, MOST_WIDTH = 16, 8192
+MOST_LAYERS, MOST_WIDTH, MOST_CHANNELS, MOST_BLOCKS = 16, 8192, 512, 64
 MOST_UNPACKED = 1_000_000_000
 MOST_RATIO = 100
 
@@ -69,12 +69,7 @@ def _safetensors(data: bytes, network: str | None) -> Upload:
             ) from error
     spec = _spec(described)
     # Compared before anything is built: a description may claim a network of any size.
-    claimed = sum(
-        (a + 1) * b
-        for a, b in zip(
-            (spec.observation_size, *spec.hidden), (*spec.hidden, spec.num_actions + 1), strict=True
-        )
-    )
+    claimed = spec.num_parameters
     carried = sum(math.prod(t["shape"]) for name, t in header.items() if name != "__metadata__")
     if carried < claimed:
         raise BadRequestError(f"the network described has {claimed:,} numbers, the file {carried:,}")
@@ -136,8 +131,21 @@ def _spec(described: Any) -> Any:
         raise BadRequestError("network.factors: whole numbers from 1")
     if type(scale) not in (int, float) or not math.isfinite(scale):
         raise BadRequestError("network.scale: a number")
-    if described.get("kind", "mlp") != "mlp" or type(described.get("normalise", False)) is not bool:
-        raise BadRequestError("network: kind is mlp, normalise is true or false")
+    if (
+        described.get("kind", "mlp") not in ("mlp", "cnn")
+        or type(described.get("normalise", False)) is not bool
+    ):
+        raise BadRequestError("network: kind is mlp or cnn, normalise is true or false")
+    shape = described.get("observation_shape", [])
+    if not (isinstance(shape, list) and all(type(n) is int and 0 < n <= 100_000 for n in shape)):
+        raise BadRequestError("network.observation_shape: whole numbers from 1")
+    if described.get("kind") == "cnn" and (len(shape) != 3 or math.prod(shape) != whole[0]):
+        raise BadRequestError(
+            "network.observation_shape: of a cnn planes, rows and columns, observation_size in all"
+        )
+    for name, least, most in (("channels", 1, MOST_CHANNELS), ("blocks", 0, MOST_BLOCKS)):
+        if type(described.get(name, 1)) is not int or not least <= described.get(name, 1) <= most:
+            raise BadRequestError(f"network.{name}: a whole number from {least} to {most}")
     return NetworkSpec.from_json({**described, "hidden": hidden})
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from agents import weights
 from agents.algorithms.config import LearningConfig
+from agents.errors import AgentError
 from agents.learner import Learner
 from agents.networks import MLP, NetworkSpec, Normaliser, build
 from agents.trajectories import Trajectories
@@ -66,3 +69,48 @@ def test_a_truncated_episode_brings_what_its_last_decision_was_worth_and_rewards
     fragment = pages.take(0)
     assert sorted(fragment.rewards[0].tolist()) == [2.0, 2.0 + 0.9 * 10.0]
     assert fragment.terminal.all()
+
+
+BOARD = NetworkSpec(126, 7, (64,), kind="cnn", observation_shape=(3, 6, 7), channels=16, blocks=2)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        BOARD,
+        replace(BOARD, blocks=0, normalise=True),
+        NetworkSpec(3 * 84 * 84, 5, (32,), kind="cnn", observation_shape=(3, 84, 84), channels=8, blocks=1),
+        NetworkSpec(10, 4, (8, 6)),
+        NetworkSpec(10, 4, (8, 6), normalise=True),
+    ],
+)
+def test_networks_are_as_large_as_they_say_and_come_back_as_they_were(spec: NetworkSpec) -> None:
+    network = build(spec, 3)
+    assert sum(p.numel() for p in network.parameters()) == spec.num_parameters
+    obs = torch.rand(5, spec.observation_size)
+    out = network(obs)
+    assert out.shape == (5, spec.num_actions + 1)
+    assert float(out[:, :-1].abs().max()) < 0.2, "the first policy is near uniform"
+    again, known = weights.load_network(weights.dump_network(network, spec))
+    assert known == spec
+    assert torch.equal(again(obs), out)
+
+
+def test_a_cnn_sees_where_things_are_and_needs_planes() -> None:
+    obs = torch.zeros(2, 126)
+    obs[0, 0] = obs[1, 41] = 1.0
+    one, other = build(BOARD, 0)(obs)
+    assert not torch.allclose(one, other)
+    with pytest.raises(AgentError, match="planes, rows and columns"):
+        build(replace(BOARD, observation_shape=(126,)), 0)
+
+
+def test_large_pictures_are_halved_until_they_are_as_small_as_boards() -> None:
+    assert BOARD.halvings == 0
+    assert [replace(BOARD, observation_shape=(3, n, 10)).halvings for n in (24, 25, 48, 49, 457)] == [
+        0,
+        1,
+        1,
+        2,
+        5,
+    ]

@@ -55,6 +55,10 @@ def test_every_config_of_the_repository_is_right(path: Path) -> None:
             {"players": [{"role": "main_exploiter"}]},
             "players: main_exploiter has no main to exploit; add a player with role: main",
         ),
+        (
+            {"game": "native:kuhn_poker", "network": {"kind": "cnn"}},
+            "network.kind: cnn needs observations of planes, rows and columns; those of native:kuhn_poker",
+        ),
         ({"stop": {"minutes": -3}}, "stop.minutes: -3: input should be greater than 0"),
         ({"stop": {}}, "stop: needs minutes or moves"),
         ({"rollout": {"num_envs": "many"}}, "rollout.num_envs: 'many': input should be a valid integer"),

@@ -67,6 +67,8 @@ def test_a_zip_bomb_is_not_unpacked(client: TestClient) -> None:
 def test_weights_that_lie_about_themselves_are_refused(client: TestClient) -> None:
     good = dump_network(build(NetworkSpec(84, 7, (32,)), 0), NetworkSpec(84, 7, (32,)))
     assert upload(client, good).status_code == 201
+    board = NetworkSpec(84, 7, (16,), kind="cnn", observation_shape=(2, 6, 7), channels=8, blocks=1)
+    assert upload(client, dump_network(build(board, 0), board)).status_code == 201
     assert "cut off" in refused(upload(client, good[: len(good) // 2]))
     refused(upload(client, struct.pack("<Q", 2**62) + b"{"))
     refused(upload(client, b"{" * 5000))
@@ -85,6 +87,11 @@ def test_weights_that_lie_about_themselves_are_refused(client: TestClient) -> No
         {"layers": 3},
         {"observation_size": -1},
         {"scale": 1e400},
+        {"kind": "cnn"},
+        {"kind": "rnn"},
+        {"kind": "cnn", "observation_shape": [2, 6, 7], "channels": 10**9},
+        {"kind": "cnn", "observation_shape": [2, 6, 7], "blocks": 10**9},
+        {"kind": "cnn", "observation_shape": [84, 10**9, 1]},
     ):
         refused(upload(client, plain, network=json.dumps({**SPEC, **wrong})))
     for broken in ("[", "null", "[" * 3000, '"x"'):

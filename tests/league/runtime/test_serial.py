@@ -60,6 +60,30 @@ def test_the_same_seed_gives_the_same_standings(stores: Stores, small_config: Ma
     assert rows(service, first.id) != rows(service, other.id)
 
 
+def test_players_learn_by_algorithms_and_networks_of_their_own(stores: Stores, small_config: Make) -> None:
+    snapshot = {"min_steps": 4_000, "max_steps": 8_000}
+    common = {"role": "main", "snapshot": snapshot}
+    players = [
+        {**common, "learner": {"algorithm": "ppo", "minibatch": 512, "magnet": {"start": 0.1, "end": 0.1}}},
+        {**common, "learner": {"algorithm": "impala", "minibatch": 512}},
+        {**common, "learner": {"algorithm": "appo", "minibatch": 512, "epochs": 2}},
+        {
+            **common,
+            "learner": {"algorithm": "alphastar", "minibatch": 512},
+            "network": {"kind": "cnn", "channels": 4, "blocks": 1, "hidden": [16]},
+        },
+    ]
+    record = play(stores, small_config(players=players))
+    standings = {row["player"]: row for row in rows(stores.service(), record.id)}
+    for k in range(4):
+        assert standings[f"main.{k}"]["steps"] > 8_000
+        assert f"main.{k}.v1" in standings
+        assert standings[f"main.{k}"]["rated_games"] > 0
+    metrics = stores.service().latest_metrics(record.id)
+    if metrics is not None:  # a run of less than two seconds has none
+        assert set(metrics["learners"]) == {f"main.{k}" for k in range(4)}
+
+
 def test_an_interrupted_league_goes_on_where_it_was(stores: Stores, small_config: Make) -> None:
     config = small_config()
     paused = play(stores, config, stop_at=50_000)
