@@ -263,6 +263,36 @@ def analyse(
 
 
 @app.command()
+def exploitability(
+    run: RunName,
+    players: Annotated[
+        list[str] | None, typer.Argument(help="Players with a network; by default the mains.")
+    ] = None,
+    home: Home = None,
+    as_json: Json = False,
+) -> None:
+    """Says what a best responder wins against players of a small game of two, such as Leduc poker."""
+    stores = Stores.from_environment(home)
+    service = stores.service()
+    from league.checkpoints import CheckpointStore
+
+    found = service.exploitability(
+        service.resolve(run).id, CheckpointStore(stores.checkpoint_url), players or ()
+    )
+    if as_json:
+        print(json.dumps(asdict(found)))
+        return
+    table = Table("policy", box=None)
+    table.add_column("exploitability", justify="right")
+    for name, value in found.players.items():
+        table.add_row(name, f"{value:.4f}")
+    table.add_row("mains and their copies, each as likely", f"{found.average:.4f}")
+    if found.nash is not None:
+        table.add_row("the pool's equilibrium", f"{found.nash:.4f}")
+    out.print(table)
+
+
+@app.command()
 def match(
     run: RunName,
     players: Annotated[

@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # it brings torch along, which those who only read need not w
     from league.analysis import Analysis
     from league.checkpoints import CheckpointStore
     from league.config import RunConfig
+    from league.exploitability import Exploitabilities
     from league.games import GameFacts
     from league.tournaments import TournamentResults, TournamentRules
 
@@ -438,6 +439,18 @@ class LeagueService:
 
         views = self._views
         return analyse(views.snapshot(run_id), views.rating_series(run_id), views.branches(run_id))
+
+    def exploitability(
+        self, run_id: str, store: CheckpointStore, names: Sequence[str] = ()
+    ) -> Exploitabilities:
+        """Returns what best responders win against players of a small game; see `league.exploitability`.
+
+        Raises:
+          NotFoundError. BadRequestError: the game is too large, or a player has no network.
+        """
+        from league.exploitability import of_run
+
+        return of_run(self._views.snapshot(run_id), store, names)
 
     def tournament(
         self,
