@@ -23,6 +23,7 @@ from web import docs, login, problems
 from web.api import admin, events, health, matches, players, plays, runs
 from web.examples import add_examples
 from web.hub import EventHub
+from web.memory import kept_small
 from web.metrics import RequestMetrics
 from web.middleware import Guard
 from web.pages import games, lineage, sentences, standings
@@ -55,7 +56,8 @@ def create_app(services: Services | None = None) -> FastAPI:
         if app.state.services is None:
             _use(app, Stores.from_environment().services())
         with WebhookSender(app.state.services.webhooks):
-            yield
+            async with kept_small():
+                yield
 
     app = FastAPI(
         title="League",

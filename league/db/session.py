@@ -150,6 +150,7 @@ def _prepare_sqlite(connection: Any, _: Any) -> None:
     cursor.execute("PRAGMA journal_mode = WAL")
     cursor.execute("PRAGMA synchronous = FULL")  # what was committed survives a power cut
     cursor.execute("PRAGMA foreign_keys = ON")
+    cursor.execute("PRAGMA cache_size = -1000")  # KiB a connection; the system's own cache is behind it
     cursor.close()
 
 

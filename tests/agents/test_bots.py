@@ -9,6 +9,9 @@ from agents.bots import make_bot
 from agents.collector import Collector
 from agents.errors import UnknownBotError
 from agents.seating import Series
+from league.arena import Arena
+from matchmaking.payoff import PayoffMatrix
+from matchmaking.sides import Sides
 
 
 def score(game_id: str, first: str, second: str, episodes: int = 60) -> float:
@@ -43,3 +46,36 @@ def test_an_unknown_bot_is_told_what_there_is(wrong: str) -> None:
 def test_search_refuses_hidden_cards() -> None:
     with pytest.raises(UnknownBotError, match="perfect information"):
         make_bot("mcts:10", envs.make("openspiel:kuhn_poker", 1).spec, 0)
+
+
+def test_perfect_play_never_loses_and_beats_chance() -> None:
+    game_id = "native:tic_tac_toe"
+    spec = envs.make(game_id, 1).spec
+    perfect = make_bot("perfect", spec, 0)
+    arena = Arena(
+        game_id,
+        {"perfect": perfect, "random": make_bot("random", spec, 0), "again": perfect},
+        sides=Sides(2),
+        num_envs=32,
+        temperature=0.0,
+        seed=0,
+    )
+    payoff = PayoffMatrix()
+    arena.play([("perfect", "random"), ("perfect", "again")], payoff, lambda _: False, 200)
+    record = payoff.raw("perfect", "random")
+    assert (record.losses, record.games) == (0, 200)
+    assert record.wins > 150
+    assert payoff.raw("perfect", "again").draws == 200
+
+
+@pytest.mark.parametrize(
+    ("game_id", "why"),
+    [
+        ("native:connect_four", "more than 20,000 positions"),
+        ("native:kuhn_poker", "without chance or hidden parts"),
+        ("native:pong", "has no game"),
+    ],
+)
+def test_perfect_play_is_of_small_games(game_id: str, why: str) -> None:
+    with pytest.raises(UnknownBotError, match=why):
+        make_bot("perfect", envs.make(game_id, 1).spec, 0)
