@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: run test test-browser conformance client fuzz lint format bench bench-api bench-web clean
+.PHONY: run test test-browser conformance client fuzz lint format bench bench-api bench-web bench-strength clean
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "League needs Python 3.11 or newer; try make PYTHON=python3.11"'
@@ -48,6 +48,9 @@ bench-api: $(READY)
 
 bench-web: $(READY)
 	$(BIN)/python -m tests.web_load --out docs/page-speed.md
+
+bench-strength: $(READY)
+	$(BIN)/python -m tests.strength --out docs/strength.md
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache
