@@ -177,7 +177,7 @@ def as_page(figures: list[Figure]) -> str:
     lines = [
         "# Strength",
         "",
-        f"Written by `make bench-strength` on {os.cpu_count()} cores. Networks play their best action, without",
+        f"Written by `make bench-strength` on {os.cpu_count()} cores. Networks play their best action without",
         "search, but against each other, where they sample.",
         "",
         "| what | found | asked |",

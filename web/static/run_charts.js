@@ -35,7 +35,7 @@ async function draw() {
     line("workers waiting, %", (m) => 100 * (m.rollout_waiting ?? 0)),
   ]);
   const learners = [...new Set(items.flatMap((m) => Object.keys(m.learners ?? {})))];
-  for (const key of ["entropy", "value_loss", "approximate_kl", "gradient_norm"]) {
+  for (const key of ["entropy", "value_loss", "explained_variance", "approximate_kl", "gradient_norm"]) {
     const lines = learners.map((name) => line(name, (m) => m.learners?.[name]?.[key] ?? null));
     await drawLines(document.getElementById(key), key.replaceAll("_", " "), lines);
   }
