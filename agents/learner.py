@@ -78,8 +78,8 @@ class Learner:
     def configure(self, config: LearningConfig) -> None:
         """Learns by other numbers from the next update on; the precision stays."""
         self._config = config
-        if any(name not in self._references for name in self._wanted_references()):
-            self._references = self._fresh_references()
+        missing = [name for name in self._wanted_references() if name not in self._references]
+        self._references.add(self._network, missing)
 
     def update(self, fragment: Fragment, progress: float) -> UpdateMetrics | None:
         """Learns from one fragment.
@@ -102,14 +102,17 @@ class Learner:
         learning_rate = self._config.learning_rate.at(self.generation_steps, progress)
         learning_rate *= self.factors.get("learning_rate", 1.0)
         entropy_coefficient = self._entropy_coefficient(progress)
-        magnet_coefficient = self._config.magnet.at(self.generation_steps, progress)
+        pulls = {
+            "magnet": self._config.magnet.at(self.generation_steps, progress),
+            "teacher": self._config.teacher.at(self.generation_steps, progress),
+        }
         for group in self._optimiser.param_groups:
             group["lr"] = learning_rate
         losses: list[Loss] = []
         norms: list[float] = []
         reuse = 0
         for _ in range(self._config.epochs if self._config.algorithm in ("ppo", "appo") else 1):
-            for loss in self._losses(fragment, entropy_coefficient, magnet_coefficient):
+            for loss in self._losses(fragment, entropy_coefficient, pulls):
                 norms.append(self._descend(loss.total))
                 losses.append(loss)
             reuse += 1
@@ -132,6 +135,16 @@ class Learner:
             sample_reuse=float(reuse),
             policy_lag=lag,
         )
+
+    def follow(self, teacher: bytes) -> None:
+        """Begins as a teacher, returns to it at every reset, and is pulled towards it as the config says.
+
+        Raises:
+          WeightsError: the bytes are no checkpoint of this network.
+        """
+        self.reset(teacher, self.generation)
+        network, _ = weights.load_network(teacher)
+        self._references.hold("teacher", network)
 
     def weights(self) -> dict[str, npt.NDArray[np.float32]]:
         """Returns a copy of the weights, for actors."""
@@ -210,6 +223,8 @@ class Learner:
             groups: Any = self._optimiser.state_dict()["param_groups"]
             self._optimiser.load_state_dict({"state": slots, "param_groups": groups})
             self._references.restart(self._network)
+            if any(key.startswith("reference/teacher/") for key in tensors):
+                self._references.hold("teacher", self._network)
             self._references.load(tensors, metadata.get("references", {}))
             self._rng.set_state(tensors["rng"])
             self.generation, self.version = counters["generation"], counters["version"]
@@ -250,14 +265,14 @@ class Learner:
             coefficient *= float(np.exp(np.clip(STEERING * missing, -MOST_STEERING, MOST_STEERING)))
         return coefficient
 
-    def _losses(self, fragment: Fragment, entropy: float, magnet: float) -> Iterator[Loss]:
+    def _losses(self, fragment: Fragment, entropy: float, pulls: dict[str, float]) -> Iterator[Loss]:
         """Yields the loss of one minibatch after the other; each must be descended before the next."""
         if self._config.algorithm == "ppo":
-            yield from self._ppo_losses(fragment, entropy, magnet)
+            yield from self._ppo_losses(fragment, entropy, pulls)
         else:
-            yield from self._off_policy_losses(fragment, entropy, magnet)
+            yield from self._off_policy_losses(fragment, entropy, pulls)
 
-    def _ppo_losses(self, fragment: Fragment, entropy: float, magnet: float) -> Iterator[Loss]:
+    def _ppo_losses(self, fragment: Fragment, entropy: float, pulls: dict[str, float]) -> Iterator[Loss]:
         for obs, legal, actions, log_probs, advantages, returns in self._minibatches(self._rows(fragment)):
             heads = self._heads(obs)
             loss = ppo_loss(
@@ -272,9 +287,11 @@ class Learner:
                 entropy_coefficient=entropy,
                 factors=self.spec.factors,
             )
-            yield self._held_by_magnet(loss, heads, obs, legal, magnet)
+            yield self._pulled(loss, heads, obs, legal, pulls)
 
-    def _off_policy_losses(self, fragment: Fragment, entropy: float, magnet: float) -> Iterator[Loss]:
+    def _off_policy_losses(
+        self, fragment: Fragment, entropy: float, pulls: dict[str, float]
+    ) -> Iterator[Loss]:
         steps, lanes = fragment.actions.shape
         many = max(1, self._config.minibatch // steps)
         discounts = self._config.discount * (~torch.tensor(fragment.terminal)).float()
@@ -304,23 +321,31 @@ class Learner:
             )
             count = batch.actions.numel()  # what was seen after the last decision is no decision
             legal = batch.legal.reshape(count, -1)
-            yield self._held_by_magnet(loss, heads[:count], rows[:count], legal, magnet)
+            yield self._pulled(loss, heads[:count], rows[:count], legal, pulls)
 
     def _heads(self, obs: torch.Tensor) -> torch.Tensor:
         with torch.autocast("cpu", torch.bfloat16, enabled=self._dtype == torch.bfloat16):
             heads: torch.Tensor = self._network(obs.float())
         return heads.float()
 
-    def _held_by_magnet(
-        self, loss: Loss, heads: torch.Tensor, obs: torch.Tensor, legal: torch.Tensor, coefficient: float
+    def _pulled(
+        self,
+        loss: Loss,
+        heads: torch.Tensor,
+        obs: torch.Tensor,
+        legal: torch.Tensor,
+        pulls: dict[str, float],
     ) -> Loss:
-        """Adds c KL(π ‖ magnet): magnetic mirror descent (Sokota et al. 2023)."""
-        if coefficient <= 0.0 or "magnet" not in self._references:
-            return loss
-        with torch.autocast("cpu", torch.bfloat16, enabled=self._dtype == torch.bfloat16):
-            others = self._references.heads("magnet", obs.float())
-        kl = kl_to(masked(heads[:, :-1], legal), masked(others[:, :-1], legal), self.spec.factors)
-        return loss._replace(total=loss.total + coefficient * kl)
+        """Adds c KL(π ‖ other) for the magnet (Sokota et al. 2023) and the teacher (Vinyals et al. 2019)."""
+        total = loss.total
+        for name, coefficient in pulls.items():
+            if coefficient <= 0.0 or name not in self._references:
+                continue
+            with torch.autocast("cpu", torch.bfloat16, enabled=self._dtype == torch.bfloat16):
+                others = self._references.heads(name, obs.float())
+            kl = kl_to(masked(heads[:, :-1], legal), masked(others[:, :-1], legal), self.spec.factors)
+            total = total + coefficient * kl
+        return loss._replace(total=total)
 
     def _rows(self, fragment: Fragment) -> list[torch.Tensor]:
         """Returns obs, legal, actions, log μ, advantages, returns, each with T·B rows."""

@@ -1,8 +1,9 @@
-"""Older copies of a learner's network that its losses compare it with: a target network, a magnet."""
+"""Other networks that a learner is compared with: older copies of itself (target, magnet), a teacher."""
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable
 
 import torch
 from torch import nn
@@ -17,8 +18,10 @@ class References:
     """
 
     def __init__(self, network: nn.Module, names: tuple[str, ...]) -> None:
-        self._copies = {name: _frozen(network) for name in names}
-        self.ages = dict.fromkeys(names, 0)
+        self._copies: dict[str, nn.Module] = {}
+        self.ages: dict[str, int] = {}
+        self._fixed: set[str] = set()
+        self.add(network, names)
 
     def __contains__(self, name: str) -> bool:
         return name in self._copies
@@ -36,9 +39,22 @@ class References:
             self._copies[name].load_state_dict(network.state_dict())
             self.ages[name] = 0
 
+    def add(self, network: nn.Module, names: Iterable[str]) -> None:
+        """Adds copies of a network as it is now."""
+        for name in names:
+            self._copies[name], self.ages[name] = _frozen(network), 0
+
+    def hold(self, name: str, network: nn.Module) -> None:
+        """Adds a network that stays as it is, whatever becomes of the learner."""
+        self._copies[name] = _frozen(network)
+        self._fixed.add(name)
+        self.ages[name] = 0
+
     def restart(self, network: nn.Module) -> None:
-        """Every copy becomes one of this network."""
+        """Every copy of the learner becomes one of this network."""
         for name, kept in self._copies.items():
+            if name in self._fixed:
+                continue
             kept.load_state_dict(network.state_dict())
             self.ages[name] = 0
 

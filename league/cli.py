@@ -100,6 +100,11 @@ def run(
     service = LeagueService(stores.open_database(upgrade=True))
     listener = None if no_web else bind(host, port)
     stores.export()
+    if parsed is not None and any(entry.teacher for entry in parsed.players):
+        from league.checkpoints import CheckpointStore
+        from league.teachers import require_teachers
+
+        require_teachers(parsed, CheckpointStore(stores.checkpoint_url), str(config))
     record = service.launch(parsed) if parsed is not None else service.resolve(resume or "")
     if record.state == "finished" and record.stop_reason != "stopped":
         raise LeagueError(
@@ -260,6 +265,47 @@ def analyse(
         except OSError as error:
             raise LeagueError(f"plots in {plots}: {error.strerror}") from error
         err.print("written: " + ", ".join(str(path) for path in written))
+
+
+@app.command("imitate")
+def imitate_games(
+    run: RunName,
+    player: Annotated[
+        list[str] | None, typer.Option(help="Whose moves, once for each; else everybody's.")
+    ] = None,
+    winners: Annotated[bool, typer.Option("--winners", help="Only moves of seats that won.")] = False,
+    games: Annotated[
+        Path | None,
+        typer.Option("--file", help="Games as JSON lines, instead of those recorded."),
+    ] = None,
+    epochs: Annotated[int, typer.Option(min=1, max=1000, help="Passes over the games.")] = 20,
+    home: Home = None,
+    as_json: Json = False,
+) -> None:
+    """Makes a teacher out of recorded games: a network of the run's that plays as they were played.
+
+    Its sha256 goes into a config as `teacher:` of a player, which then begins as it and is reset to it.
+    """
+    stores = Stores.from_environment(home)
+    service = stores.service()
+    from league.access import LOCAL
+    from league.config import RunConfig
+    from league.teachers import read_games, recorded, teacher_from
+
+    record = service.resolve(run)
+    config = RunConfig.from_data(record.config, f"run {record.id}")
+    episodes = recorded(service, record.id) if games is None else read_games(games)
+    made = teacher_from(config, episodes, players=player or (), winners=winners, epochs=epochs)
+    sha, _ = stores.services(Settings()).control.upload(made.checkpoint, None, LOCAL)
+    facts = {**{k: v for k, v in asdict(made).items() if k != "checkpoint"}, "sha256": sha}
+    if as_json:
+        print(json.dumps(facts))
+        return
+    out.print(
+        f"{made.decisions:,} decisions of {made.games:,} games; of those held out {made.accuracy:.1%} are "
+        f"its likeliest, −log π {made.log_loss:.3f} nats ({made.uniform_log_loss:.3f} knowing nothing)"
+    )
+    out.print(f"teacher: {sha}", soft_wrap=True)
 
 
 @app.command()

@@ -108,6 +108,11 @@ class PlayerConfig(Section):
         min_length=1,
         description="names or patterns (adversary_*) of what it plays; all by default",
     )
+    teacher: str | None = Field(
+        None,
+        pattern=r"^[0-9a-f]{64}$",
+        description="sha256 of an uploaded checkpoint (league imitate): where it begins and is reset to",
+    )
     network: NetworkConfig | None = Field(None, description="instead of the run's")
     learner: LearnerConfig | None = Field(None, description="instead of the run's")
 

@@ -84,6 +84,10 @@ class LearnerConfig(Section):
         description="coefficient of KL to the policy as it was: steadies games with hidden information (MMD)",
     )
     magnet_steps: Count = Field(1_000_000, description="learner steps between copies of the magnet")
+    teacher: ScheduleConfig = Field(
+        ScheduleConfig(start=0.0, end=0.0),
+        description="coefficient of KL to the player's teacher, if it has one",
+    )
     value_coefficient: float = Field(0.5, ge=0.0)
     discount: float = Field(1.0, gt=0.0, le=1.0)
     reward_scale: float = Field(

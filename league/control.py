@@ -90,11 +90,19 @@ class ControlService:
         return RunConfig.from_data(data)
 
     def launch(self, config: RunConfig, by: Principal, tags: Sequence[str] = ()) -> RunRecord:
-        """Writes down a run that a supervisor shall run."""
+        """Writes down a run that a supervisor shall run. Raises: ConfigError: a teacher cannot be had."""
+        self._require_teachers(config)
         data = config.model_dump(mode="json", exclude_none=True)
         run = self._runs.create(data, config.name, config.game, config.seed, checked_tags(tags))
         self._access.audit(by, "run.launch", run.id, {"name": run.name, "game": run.game})
         return run
+
+    def _require_teachers(self, config: RunConfig) -> None:
+        if any(entry.teacher for entry in config.players):
+            from league.checkpoints import CheckpointStore
+            from league.teachers import require_teachers
+
+            require_teachers(config, CheckpointStore(self._checkpoint_url))
 
     def clone(self, run_id: str, name: str | None, patch: dict[str, Any], by: Principal) -> RunRecord:
         """Launches a run from another's config with changes, a JSON merge patch.
@@ -425,6 +433,7 @@ class ControlService:
             entry = {k: v for k, v in whole.items() if same or k in ("seats", "learner")} | {"role": wanted}
         entry.pop("count", None)
         entry.pop("population", None)
+        entry.pop("teacher", None)  # it goes on from the weights it is branched from
         sha = source.learner_state if source.state == "learning" else source.checkpoint
         if sha is None:
             raise BadRequestError(f"{source.name} has no network that could learn")

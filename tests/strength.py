@@ -177,8 +177,8 @@ def as_page(figures: list[Figure]) -> str:
     lines = [
         "# Strength",
         "",
-        f"Written by `make bench-strength` on {os.cpu_count()} cores. Networks play their best action without",
-        "search, but against each other, where they sample.",
+        f"Written by `make bench-strength` on {os.cpu_count()} cores. Networks play their best action and do",
+        "not search; against each other they sample.",
         "",
         "| what | found | asked |",
         "|---|---|---|",

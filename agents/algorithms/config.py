@@ -43,6 +43,7 @@ class LearningConfig:
       upgo_coefficient: of the upgoing policy gradient beside V-trace's.
       target_updates: updates between two copies of the target network.
       magnet: coefficient of KL(π ‖ magnet); the magnet is the policy as it was, copied every magnet_steps.
+      teacher: coefficient of KL(π ‖ teacher), for a learner that has one.
       epochs, target_kl: of ppo and appo; the others go over a fragment once.
       minibatch: decisions a gradient step. max_policy_lag: in updates.
     """
@@ -59,6 +60,7 @@ class LearningConfig:
     target_updates: int = 8
     magnet: Schedule = Schedule(0.0, 0.0)
     magnet_steps: int = 1_000_000
+    teacher: Schedule = Schedule(0.0, 0.0)
     discount: float = 1.0
     gae_lambda: float = 0.95
     epochs: int = 1

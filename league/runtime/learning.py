@@ -62,7 +62,14 @@ class LearnerPool:
         self._rolled_back: dict[str, str] = {}
 
     def found(self) -> tuple[dict[str, str], dict[str, str]]:
-        """Stores every learner as it begins; returns the sha256 of weights and of states, by player."""
+        """Stores every learner as it begins; returns the sha256 of weights and of states, by player.
+
+        Raises:
+          CheckpointError: a teacher is missing or damaged. WeightsError: it is another network's.
+        """
+        for name, learner in self.learners.items():
+            if (teacher := self._config.roster()[name].teacher) is not None:
+                learner.follow(self._store.get(teacher))
         self._initial = {
             name: self._store.put(learner.checkpoint()) for name, learner in self.learners.items()
         }
