@@ -14,21 +14,13 @@ import yaml
 from pydantic import BaseModel
 from rich.table import Table
 
+from league.cli_options import Home, Json, RunName, Server
 from league.client import LeagueClient
 from league.connection import connect
 from league.errors import LeagueError, NotFoundError
 from league.printing import err, out
 from league.schemas import Command, Event, Run
 
-Home = Annotated[
-    str | None, typer.Option("--home", help="Data folder (default: $LEAGUE_HOME or ./league-data).")
-]
-Server = Annotated[
-    str | None,
-    typer.Option("--server", help="URL of a control plane, instead of the data here ($LEAGUE_SERVER)."),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, the beginning of one, or latest.")]
 PlayerName = Annotated[str, typer.Argument(metavar="PLAYER", help="A player's name, such as main.0.")]
 Limit = Annotated[int, typer.Option(min=1, max=500, help="How many at most.")]
 

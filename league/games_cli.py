@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from league import printing
+from league.cli_options import Json
 from league.errors import USER_ERRORS, LeagueError
 from league.printing import err, out
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from league.games import GameFacts
 
 games_app = typer.Typer(help="The games: which there are, whether one keeps the contract, how fast it is.")
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Family = Annotated[str | None, typer.Option(help="Only native, openspiel, pettingzoo or plugin.")]
 
 
