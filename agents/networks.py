@@ -5,13 +5,18 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import nn
 
 from agents.errors import AgentError
+from envs.errors import GameError
+from envs.foreign import imported
+from envs.ids import split_parameters
 
+# How the id of a network of one's own begins.
+OWN = "python:"
 # A cnn halves what is larger, rows and columns, until it is not.
 LARGEST_MAP = 24
 
@@ -21,7 +26,8 @@ class NetworkSpec:
     """Everything needed to build a network again; stored with its weights.
 
     Attributes:
-      kind: `mlp`, or `cnn`: residual convolutions over planes, then `hidden` layers.
+      kind: `mlp`; `cnn`: residual convolutions over planes, then `hidden` layers; or one's own by
+        `python:package.module:factory(parameters)`: see `Factory`.
       observation_size: numbers in one observation, flattened.
       num_actions: logits: the size of the discrete action space, or of its parts together.
       hidden: width of each hidden layer.
@@ -228,10 +234,13 @@ def build(spec: NetworkSpec, seed: int | None = None) -> nn.Module:
     """Builds a freshly initialised network; with a seed, always the same one.
 
     Raises:
-      AgentError: unknown kind, or a cnn without planes.
+      AgentError: unknown kind, a cnn without planes, or a factory that does not keep the contract.
     """
-    if spec.kind not in KINDS:
-        raise AgentError(f"unknown network kind {spec.kind!r}; known: {', '.join(KINDS)}")
+    own = spec.kind.startswith(OWN)
+    if not own and spec.kind not in KINDS:
+        raise AgentError(
+            f"unknown network kind {spec.kind!r}; known: {', '.join(KINDS)}, python:MODULE:FACTORY"
+        )
     if spec.kind == "cnn" and (
         len(spec.observation_shape) != 3 or math.prod(spec.observation_shape) != spec.observation_size
     ):
@@ -239,7 +248,40 @@ def build(spec: NetworkSpec, seed: int | None = None) -> nn.Module:
             f"a cnn needs observations of planes, rows and columns; these are {list(spec.observation_shape)}"
         )
     if seed is None:
-        return KINDS[spec.kind](spec)
+        return _own(spec) if own else KINDS[spec.kind](spec)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return KINDS[spec.kind](spec)
+        return _own(spec) if own else KINDS[spec.kind](spec)
+
+
+class Factory(Protocol):
+    """Makes a network of one's own.
+
+    It takes the spec and the parameters of its id, and returns a module whose forward takes observations
+    [R, D] (flattened, any R) and returns [R, A + 1]: logits of the A actions, then the value. What `hidden`,
+    `scale` and the rest mean is up to it. With `normalise` it needs a method `observe(obs)`, [R, D].
+    """
+
+    def __call__(self, spec: NetworkSpec, **parameters: Any) -> nn.Module: ...
+
+
+def _own(spec: NetworkSpec) -> nn.Module:
+    try:
+        path, parameters = split_parameters(spec.kind.removeprefix(OWN))
+        factory: Factory = imported(spec.kind, path)
+    except GameError as error:
+        raise AgentError(str(error)) from error
+    try:
+        network = factory(spec, **parameters)
+        out = network.eval()(torch.zeros(3, spec.observation_size))
+        shape = tuple(out.shape)
+    except Exception as error:
+        raise AgentError(f"{spec.kind}: {type(error).__name__}: {error}") from error
+    if not isinstance(network, nn.Module) or shape != (3, spec.num_actions + 1):
+        raise AgentError(
+            f"{spec.kind}: for 3 observations of {spec.observation_size} numbers it must return "
+            f"(3, {spec.num_actions + 1}), logits and value, not {shape}"
+        )
+    if spec.normalise and not hasattr(network, "observe"):
+        raise AgentError(f"{spec.kind}: normalise needs a method observe(obs), which it does not have")
+    return network.train()

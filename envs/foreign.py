@@ -25,7 +25,7 @@ def make_foreign(
     """
     path, parameters = split_parameters(name)
     game_id = f"{family}:{name}"
-    factory = _imported(game_id, path) if family == "python" else _plugged(game_id, path)
+    factory = imported(game_id, path) if family == "python" else _plugged(game_id, path)
     if isinstance(factory, type) and issubclass(factory, VectorGame):
         try:
             return factory(num_envs, seed, forfeit_illegal=forfeit_illegal, **parameters)  # type: ignore[call-arg]
@@ -38,10 +38,18 @@ def make_foreign(
     )
 
 
-def _imported(game_id: str, path: str) -> Callable[..., Any]:
+def imported(game_id: str, path: str) -> Callable[..., Any]:
+    """Returns what `package.module:name` is, looked for in the working folder too.
+
+    Args:
+      game_id: how the user has named it, for errors.
+
+    Raises:
+      UnknownGameError: there is no such module or name. GameError: importing it raised.
+    """
     module_name, colon, factory_name = path.partition(":")
     if not colon or not module_name or not factory_name:
-        raise UnknownGameError(f"{game_id}: expected python:package.module:factory")
+        raise UnknownGameError(f"{game_id}: expected python:package.module:name")
     if os.getcwd() not in sys.path:  # the installed command does not look where it is run
         sys.path.insert(0, os.getcwd())
     try:

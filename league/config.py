@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError, model_validator
 import envs
 from agents.bots import make_bot
 from agents.errors import AgentError
-from agents.networks import NetworkSpec
+from agents.networks import NetworkSpec, build
 from envs.errors import GameError
 from envs.spec import GameSpec
 from league.config_errors import explain_all, nearest
@@ -252,7 +252,7 @@ class RunConfig(Section):
         except GameError as error:
             raise ConfigError(f"{source}: game: {error}") from error
         self._require_sides(spec, source)
-        self._require_planes(spec, source)
+        self._require_networks(spec, source)
         for index, anchor in enumerate(self.anchors):
             try:
                 make_bot(anchor, spec, 0)
@@ -275,16 +275,24 @@ class RunConfig(Section):
                     limited[name] = sides
         return limited
 
-    def _require_planes(self, spec: GameSpec, source: str) -> None:
-        for path, network in (
-            ("network", self.network),
-            *((f"players[{k}].network", e.network) for k, e in enumerate(self.players)),
+    def _require_networks(self, spec: GameSpec, source: str) -> None:
+        for path, network, entry in (
+            ("network", self.network, None),
+            *((f"players[{k}].network", e.network, e) for k, e in enumerate(self.players)),
         ):
-            if network is not None and network.kind == "cnn" and len(spec.observation_shape) != 3:
+            if network is None or network.kind == "mlp":
+                continue
+            if network.kind == "cnn" and len(spec.observation_shape) != 3:
                 raise ConfigError(
                     f"{source}: {path}.kind: cnn needs observations of planes, rows and columns; those of "
                     f"{self.game} are {list(spec.observation_shape)}; use mlp"
                 )
+            try:
+                build(
+                    self.network_spec(entry or self.players[0].model_copy(update={"network": None}), spec), 0
+                )
+            except AgentError as error:
+                raise ConfigError(f"{source}: {path}.kind: {error}") from error
 
     def _require_sides(self, spec: GameSpec, source: str) -> None:
         names = [seat.name for seat in spec.seats]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from agents.algorithms.config import Algorithm, LearningConfig, Schedule
+from agents.networks import KINDS, OWN
+from league.config_errors import nearest
 from matchmaking.evaluation import EvaluationRule
 from matchmaking.population import PopulationRule
 
@@ -49,8 +51,11 @@ class ScheduleConfig(Section):
 class NetworkConfig(Section):
     """A player's network."""
 
-    kind: Literal["mlp", "cnn"] = Field(
-        "mlp", description="cnn: residual convolutions over boards and images, then the hidden layers"
+    kind: str = Field(
+        "mlp",
+        max_length=300,
+        description="mlp; cnn: residual convolutions over boards and images, then the hidden layers; "
+        "python:MODULE:FACTORY, one's own",
     )
     hidden: tuple[Annotated[int, Field(ge=1, le=8192)], ...] = Field((128, 128), min_length=1, max_length=16)
     channels: int = Field(32, ge=1, le=512, description="of a cnn")
@@ -59,6 +64,14 @@ class NetworkConfig(Section):
         False,
         description="observations, by mean and variance of those seen so far, kept with the weights",
     )
+
+    @field_validator("kind")
+    @classmethod
+    def _known(cls, kind: str) -> str:
+        if kind not in KINDS and not kind.startswith(OWN):
+            known = (*KINDS, "python:MODULE:FACTORY")
+            raise ValueError(f"{kind!r}{nearest(kind, known)} allowed: {', '.join(known)}")
+        return kind
 
 
 class LearnerConfig(Section):

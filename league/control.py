@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -86,7 +86,8 @@ class ControlService:
         from league.config import RunConfig, read_yaml
 
         data = read_yaml(config, "config") if isinstance(config, str) else config
-        self.require_allowed_game(str(data.get("game", "")), by)
+        for where, code in _named_code(data):
+            self.require_allowed_code(where, code, by)
         return RunConfig.from_data(data)
 
     def launch(self, config: RunConfig, by: Principal, tags: Sequence[str] = ()) -> RunRecord:
@@ -459,20 +460,31 @@ class ControlService:
                 except UnknownBotError as error:
                     raise BadRequestError(f"players: nobody in run {run.id} is {name!r}; {error}") from error
 
-    def require_allowed_game(self, game: str, by: Principal) -> None:
-        """Raises: ForbiddenError: the game is code of a module that this server does not run."""
-        kind, _, rest = game.partition(":")
+    def require_allowed_code(self, where: str, code: str, by: Principal) -> None:
+        """Raises: ForbiddenError: a game or a network is code of a module that this server does not run."""
+        kind, _, rest = code.partition(":")
         if kind != "python" or by.token_id is None:
             return
         module = rest.partition(":")[0]
         if not permits(self._settings.python_modules, module):
             raise ForbiddenError(
-                f"game: this server runs no code of module {module!r}; whoever runs it can list the module "
-                "in LEAGUE_PYTHON_MODULES"
+                f"{where}: this server runs no code of module {module!r}; whoever runs it can list the "
+                "module in LEAGUE_PYTHON_MODULES"
             )
 
     def _note(self, run_id: str, event: EventRecord) -> None:
         LeagueRepository(self._database, run_id).add_event(event)
+
+
+def _named_code(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yields where a config names a game or a network, and which; whatever else is wrong with it."""
+    yield "game", str(data.get("game", ""))
+    players = data.get("players")
+    entries = players if isinstance(players, list) else []
+    for where, section in (("network", data), *((f"players[{k}].network", e) for k, e in enumerate(entries))):
+        network = section.get("network") if isinstance(section, dict) else None
+        if isinstance(network, dict):
+            yield f"{where}.kind", str(network.get("kind", ""))
 
 
 def checked_tags(tags: Sequence[str]) -> tuple[str, ...]:

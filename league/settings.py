@@ -58,8 +58,8 @@ class Settings(BaseSettings):
     )
     python_modules: Words = Field(
         (),
-        description="Modules whose games (`python:MODULE:NAME`) configs sent to the server may name; * for "
-        "any. Without tokens, on loopback, any.",
+        description="Modules whose games and networks (`python:MODULE:NAME`) configs sent to the server may "
+        "name; * for any. Without tokens, on loopback, any.",
     )
     play_tournaments: bool = Field(
         True, description="Whether this server starts processes that play the tournaments asked for."

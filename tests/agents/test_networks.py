@@ -114,3 +114,31 @@ def test_large_pictures_are_halved_until_they_are_as_small_as_boards() -> None:
         2,
         5,
     ]
+
+
+def test_a_network_of_ones_own_is_built_by_its_name_with_its_parameters() -> None:
+    spec = NetworkSpec(4, 3, kind="python:tests.agents.own_networks:linear(bias=false)")
+    network = build(spec, 1)
+    assert [p.shape for p in network.parameters()] == [torch.Size([4, 4])]
+    again, known = weights.load_network(weights.dump_network(network, spec))
+    assert known == spec
+    assert torch.equal(again(torch.ones(2, 4)), network(torch.ones(2, 4)))
+    assert torch.equal(next(build(spec, 1).parameters()), next(network.parameters()))
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("narrow", "must return"),
+        ("broken", "RuntimeError: no such luck"),
+        ("function", "AttributeError|must return"),
+        ("nothing", "has no nothing; it has"),
+        ("linear(width=3)", "TypeError"),
+        ("linear(", "bracket is not closed"),
+    ],
+)
+def test_one_that_does_not_keep_the_contract_is_told_why(name: str, why: str) -> None:
+    with pytest.raises(AgentError, match=why):
+        build(NetworkSpec(4, 3, kind=f"python:tests.agents.own_networks:{name}"), 0)
+    with pytest.raises(AgentError, match="needs a method observe"):
+        build(NetworkSpec(4, 3, kind="python:tests.agents.own_networks:linear", normalise=True), 0)

@@ -62,3 +62,15 @@ def test_games_are_listed_with_what_they_are(tmp_path: Path) -> None:
     bench = league(tmp_path, "games", "bench", "native:kuhn_poker", "--seconds", "0.3", "--json")
     speed = json.loads(bench.stdout)
     assert speed["random_play"] > speed["by_network"] > 10_000
+
+
+def test_the_network_of_the_page_trains(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "learning.md").read_text()
+    for language, name in (("python", "my_net.py"), ("yaml", "own.yaml")):
+        found = re.search(rf"```{language}\n(.*?)```", page, re.DOTALL)
+        assert found is not None
+        (tmp_path / name).write_text(found.group(1))
+    ran = league(tmp_path, "run", "own.yaml", "--no-web")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    shown = json.loads(league(tmp_path, "standings", "latest", "--json").stdout)
+    assert {"main.0", "main.0.v1"} <= {row["player"] for row in shown}

@@ -59,6 +59,14 @@ def test_every_config_of_the_repository_is_right(path: Path) -> None:
             {"game": "native:kuhn_poker", "network": {"kind": "cnn"}},
             "network.kind: cnn needs observations of planes, rows and columns; those of native:kuhn_poker",
         ),
+        (
+            {"network": {"kind": "cmn"}},
+            "network.kind: 'cmn', did you mean cnn? allowed: mlp, cnn, python:MODULE:FACTORY",
+        ),
+        (
+            {"network": {"kind": "python:tests.agents.own_networks:narrow"}},
+            "network.kind: python:tests.agents.own_networks:narrow: for 3 observations of 84 numbers",
+        ),
         ({"stop": {"minutes": -3}}, "stop.minutes: -3: input should be greater than 0"),
         ({"stop": {}}, "stop: needs minutes or moves"),
         ({"rollout": {"num_envs": "many"}}, "rollout.num_envs: 'many': input should be a valid integer"),

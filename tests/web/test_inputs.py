@@ -194,6 +194,12 @@ def test_a_config_from_elsewhere_names_no_code_of_ours(services: Services, playe
         body = {"config": {"game": "python:os:getcwd", "stop": {"minutes": 1}, "players": [{"role": "main"}]}}
         headers = {"Authorization": f"Bearer {token}"}
         assert "LEAGUE_PYTHON_MODULES" in refused(client.post(f"{API}/runs", json=body, headers=headers), 403)
+        for network in ({"kind": "python:os:getcwd"}, {"kind": "python:subprocess:run"}):
+            good = {"stop": {"minutes": 1}, "players": [{"role": "main"}]}
+            own = {"stop": {"minutes": 1}, "players": [{"role": "main", "network": network}]}
+            for config in ({**good, "network": network}, own):
+                answer = client.post(f"{API}/runs", json={"config": config}, headers=headers)
+                assert "LEAGUE_PYTHON_MODULES" in refused(answer, 403)
         answer = client.get(f"{API}/games/python:os:getcwd", headers=headers)
         assert answer.status_code == 403
         answer = client.post(

@@ -151,5 +151,5 @@ def get_game(
     who: Reader,
 ) -> Game:
     """What a game is like."""
-    control.require_allowed_game(game_id, who)
+    control.require_allowed_code("game", game_id, who)
     return Game(**asdict(league.game(game_id)))
