@@ -241,6 +241,43 @@ def bench(as_json: Json = False) -> None:
     out.print(table)
 
 
+@app.command()
+def backup(
+    run: RunName,
+    file: Annotated[Path, typer.Argument(help="Where to; an older file of this name is replaced.")],
+    home: Home = None,
+) -> None:
+    """Writes a run with everything that is kept of it into one file, while it runs or not."""
+    from league.backup import back_up
+    from league.checkpoints import CheckpointStore
+
+    stores = Stores.from_environment(home)
+    run_id = stores.service().resolve(run).id
+    made = back_up(stores.open_database(upgrade=False), CheckpointStore(stores.checkpoint_url), run_id, file)
+    out.print(
+        f"{made.name} ({made.run_id}): {made.rows:,} rows, {made.checkpoints} checkpoints, "
+        f"{made.bytes / 1e6:.1f} MB in {file}",
+        soft_wrap=True,
+    )
+
+
+@app.command()
+def restore(
+    file: Annotated[Path, typer.Argument(help="What `league backup` has written.")], home: Home = None
+) -> None:
+    """Brings a run back from a backup; `league run --resume` goes on with it."""
+    from league.backup import restore as restore_run
+    from league.checkpoints import CheckpointStore
+
+    stores = Stores.from_environment(home)
+    found = restore_run(stores.open_database(upgrade=True), CheckpointStore(stores.checkpoint_url), file)
+    out.print(
+        f"{found.name} ({found.run_id}) is back: {found.rows:,} rows, {found.checkpoints} checkpoints. "
+        f"Go on with it: league run --resume {found.run_id}",
+        soft_wrap=True,
+    )
+
+
 @db_app.command("upgrade")
 def db_upgrade(home: Home = None) -> None:
     """Brings the database's schema to this program's."""

@@ -44,8 +44,11 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Session]:
         """A transaction that sees one moment and changes nothing."""
-        with self._connect() as connection, Session(connection) as session:
-            yield session
+        with self._connect() as plain:
+            one_moment = "REPEATABLE READ" if self.dialect == "postgresql" else None  # SQLite always does
+            connection = plain.execution_options(isolation_level=one_moment) if one_moment else plain
+            with Session(connection) as session:
+                yield session
 
     @contextmanager
     def write(self) -> Iterator[Session]:
@@ -90,6 +93,11 @@ class Database:
             config = _alembic()
             config.attributes["connection"] = connection
             command.downgrade(config, revision)
+
+    def revision(self) -> str:
+        """Returns the schema's revision. Raises: DatabaseError: it cannot be read."""
+        current, _ = self._revisions()
+        return current or "none"
 
     def require_current(self) -> None:
         """Raises: DatabaseError: the schema is not this program's; says what to do."""

@@ -1,0 +1,125 @@
+"""A run goes into a file and comes back as it was, into either database, or not at all."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import threading
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from league.backup import back_up, restore
+from league.bootstrap import Stores
+from league.checkpoints import CheckpointStore
+from league.config import RunConfig
+from league.db.archive import read_rows
+from league.db.check import check_run
+from league.db.session import Database
+from league.errors import BadRequestError, ConflictError, LeagueError
+from league.runtime.supervisor import Supervisor
+from league.services import LeagueService
+from tests import command_line as cli
+from tests.serial_league import play
+
+
+@pytest.fixture
+def backed_up(stores: Stores, small_config: Callable[..., RunConfig], tmp_path: Path) -> tuple[Path, str]:
+    """A backup of a run that was interrupted, and its id."""
+    run_id = play(stores, small_config(), stop_at=40_000).id
+    path = tmp_path / "run.league"
+    made = back_up(stores.open_database(upgrade=False), CheckpointStore(stores.checkpoint_url), run_id, path)
+    assert made.rows > 50
+    assert made.checkpoints >= 3
+    return path, run_id
+
+
+def test_a_run_comes_back_in_either_database_and_goes_on(
+    stores: Stores, backed_up: tuple[Path, str], any_database: Database, tmp_path: Path
+) -> None:
+    path, run_id = backed_up
+    before = list(read_rows(stores.open_database(upgrade=False), run_id))
+    target = any_database
+    if target.dialect == "sqlite":  # that fixture's is the one it came from
+        target = Stores.from_environment(str(tmp_path / "second")).open_database(upgrade=True)
+    store = CheckpointStore(str(tmp_path / "elsewhere"))
+    found = restore(target, store, path)
+    assert found.run_id == run_id
+
+    def told(rows: list[tuple[str, dict[str, object]]]) -> list[str]:
+        """Without the numbers that a database gives by itself, and who owned the run."""
+        own = ("lease_owner", "lease_expires_at")
+        kept = (
+            (table, {k: v for k, v in row.items() if k not in own and (k != "id" or table == "runs")})
+            for table, row in rows
+        )
+        return [json.dumps(pair, sort_keys=True) for pair in kept]
+
+    assert told(list(read_rows(target, run_id))) == told(before)
+    assert check_run(target, store, run_id) == []
+    with pytest.raises(ConflictError, match="already"):
+        restore(target, store, path)
+    supervisor = Supervisor(target.url, store.url)
+    service = LeagueService(target)
+    service.want(run_id, "running")
+    token = supervisor.wait_for_claim(run_id, threading.Event(), lambda _: None)
+    record = supervisor.supervise(run_id, token, threading.Event(), lambda _: None)
+    assert record.state == "finished"
+    assert record.moves >= 120_000
+
+
+def test_a_damaged_file_or_one_of_another_version_restores_nothing(
+    stores: Stores, backed_up: tuple[Path, str], tmp_path: Path
+) -> None:
+    path, _ = backed_up
+    empty = Stores.from_environment(str(tmp_path / "second"))
+    database, store = empty.open_database(upgrade=True), CheckpointStore(empty.checkpoint_url)
+    service = LeagueService(database)
+
+    def changed(name: str, change: Callable[[bytes], bytes]) -> Path:
+        other = tmp_path / f"{secrets.token_hex(4)}.league"
+        with zipfile.ZipFile(path) as old, zipfile.ZipFile(other, "w") as new:
+            for item in old.namelist():
+                data = old.read(item)
+                new.writestr(item, change(data) if item.startswith(name) else data)
+        return other
+
+    cases = [
+        (changed("checkpoints/", lambda data: data[:-1] + b"x"), "damaged"),
+        (changed("manifest", lambda data: data.replace(b'"schema": "', b'"schema": "9')), "restore it with"),
+        (
+            changed("manifest", lambda data: data.replace(b'"checkpoints": ["', b'"checkpoints": ["../')),
+            "no backup",
+        ),
+        (changed("rows", lambda data: data.replace(b'["players"', b'["tokens"', 1)), "no backup"),
+        (changed("rows", lambda data: data.replace(b'"role"', b'"rule"', 1)), "no backup"),
+        (changed("rows", lambda data: data[: len(data) // 2]), "no backup"),
+    ]
+    for file, why in cases:
+        with pytest.raises(BadRequestError, match=why):
+            restore(database, store, file)
+        assert service.runs() == []
+    (tmp_path / "text.league").write_text("not a zip")
+    with pytest.raises(BadRequestError, match="no backup"):
+        restore(database, store, tmp_path / "text.league")
+    with pytest.raises(LeagueError, match="No such file"):
+        restore(database, store, tmp_path / "nothing.league")
+    assert restore(database, store, path).rows > 0
+
+
+def test_by_the_command_line(stores: Stores, played_run: str, tmp_path: Path) -> None:
+    file, other = tmp_path / "b.league", tmp_path / "other"
+    made = cli.inside("backup", "latest", str(file), "--home", str(tmp_path / "home"))
+    assert made.returncode == 0, made.stderr
+    assert played_run in made.stdout
+    back = cli.inside("restore", str(file), "--home", str(other))
+    assert back.returncode == 0, back.stderr
+    assert cli.inside("db", "check", "--home", str(other)).stdout == f"{played_run}: ok\n"
+    refused = cli.inside(
+        "backup", "latest", str(tmp_path / "no" / "folder"), "--home", str(tmp_path / "home")
+    )
+    assert refused.returncode == 2
+    assert "No such file" in refused.stderr
+    assert not list(tmp_path.glob("*.tmp"))
