@@ -74,7 +74,7 @@ def restore(database: Database, store: CheckpointStore, path: Path) -> Backup:
                 if hashlib.sha256(data).hexdigest() != sha:
                     raise BadRequestError(f"{path}: checkpoint {sha} in it is damaged; nothing was restored")
                 store.put(data)
-            count = write_rows(database, manifest["run"], _rows(archive))
+            count = write_rows(database, manifest["run"], _rows(archive, manifest["rows"]))
     except OSError as error:
         raise LeagueError(f"{path}: {error.strerror or error}") from error
     except (zipfile.BadZipFile, KeyError, ValueError, TypeError) as error:
@@ -140,8 +140,11 @@ def _manifest(archive: zipfile.ZipFile, revision: str) -> dict[str, Any]:
     return manifest
 
 
-def _rows(archive: zipfile.ZipFile) -> Iterator[tuple[str, dict[str, Any]]]:
+def _rows(archive: zipfile.ZipFile, count: int) -> Iterator[tuple[str, dict[str, Any]]]:
     with archive.open(ROWS) as lines:
         for line in lines:
             table, row = json.loads(line)
+            count -= 1
             yield table, row
+    if count:
+        raise ValueError(f"{count} rows are missing")

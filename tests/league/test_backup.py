@@ -94,8 +94,9 @@ def test_a_damaged_file_or_one_of_another_version_restores_nothing(
             "no backup",
         ),
         (changed("rows", lambda data: data.replace(b'["players"', b'["tokens"', 1)), "no backup"),
-        (changed("rows", lambda data: data.replace(b'"role"', b'"rule"', 1)), "no backup"),
+        (changed("rows", lambda data: data.replace(b'"parent_role"', b'"rule"', 1)), "no backup"),
         (changed("rows", lambda data: data[: len(data) // 2]), "no backup"),
+        (changed("rows", lambda data: data[: data.rindex(b"\n", 0, -1) + 1]), "1 rows are missing"),
     ]
     for file, why in cases:
         with pytest.raises(BadRequestError, match=why):
