@@ -87,6 +87,7 @@ def _write(database: Database, store: CheckpointStore, run_id: str, path: Path) 
     temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}.tmp")
     try:
         shas: set[str] = set()
+        spare: set[str] = set()  # states before the last: good to have, but not there after damage
         count, name = 0, ""
         with temporary.open("wb") as file:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -94,8 +95,11 @@ def _write(database: Database, store: CheckpointStore, run_id: str, path: Path) 
                     for table, row in read_rows(database, run_id):
                         rows.write(json.dumps([table, row]).encode() + b"\n")
                         shas |= _named(table, row)
+                        if row.get("previous_state"):
+                            spare.add(row["previous_state"])
                         count += 1
                         name = row["name"] if table == "runs" else name
+                shas |= {sha for sha in spare if store.has(sha)}
                 for sha in sorted(shas):
                     archive.writestr(zipfile.ZipInfo(CHECKPOINTS + sha), store.get(sha))
                 facts = {

@@ -66,6 +66,16 @@ class CheckpointStore:
             )
         return data
 
+    def has(self, sha: str) -> bool:
+        """Whether bytes of this name are there, whole or not."""
+        return bool(self._fs.exists(self._path(sha)))
+
+    def quarantine(self, sha: str) -> None:
+        """Puts bytes that are not what they should be out of the way, to be looked at: `SHA.damaged`."""
+        path = self._path(sha)
+        if self._fs.exists(path):
+            self._fs.mv(path, f"{path}.damaged")
+
     def delete(self, sha: str) -> None:
         """Removes bytes that nothing points at any more; missing ones are no error."""
         path = self._path(sha)

@@ -579,7 +579,10 @@ class LeagueManager:
             self.put(replace(player, qualities=quality.after(beaten, wins, past, player.qualities)))
 
     def put(self, player: PlayerRecord) -> None:
+        """Takes a player's new record over."""
         known = self.players.get(player.name)
+        if known is not None and player.learner_state not in (None, known.learner_state):
+            player = replace(player, previous_state=known.learner_state)
         if known is None or known.for_matching() != player.for_matching():
             self._note_member(player)
             self._ratings.see(player)

@@ -48,7 +48,8 @@ class PlayerRecord:
     Attributes:
       bot: the id of an anchor's bot. checkpoint: sha256 of a frozen player's weights.
       initial_checkpoint: what a learning player is reset to.
-      learner_state: sha256 of its full learning state at `steps`.
+      learner_state: sha256 of its full learning state at `steps`. previous_state: of the one before, for when
+        that one turns out to be damaged.
       steps: decisions learnt from, all generations. snapshot_steps: the same at its last snapshot or reset.
       snapshots: how many it has left in the pool.
       qualities: of its past selves, where its role keeps them (OpenAI Five).
@@ -69,6 +70,7 @@ class PlayerRecord:
     checkpoint: str | None = None
     initial_checkpoint: str | None = None
     learner_state: str | None = None
+    previous_state: str | None = None
     steps: int = 0
     snapshot_steps: int = 0
     snapshots: int = 0

@@ -72,6 +72,7 @@ class PlayerRow(Base):
     checkpoint: Mapped[str | None] = mapped_column(String(64))
     initial_checkpoint: Mapped[str | None] = mapped_column(String(64))
     learner_state: Mapped[str | None] = mapped_column(String(64))
+    previous_state: Mapped[str | None] = mapped_column(String(64))
     steps: Mapped[int]
     snapshot_steps: Mapped[int]
     snapshots: Mapped[int]

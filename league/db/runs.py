@@ -137,7 +137,7 @@ class RunRepository:
             live = row.lease_expires_at is not None and row.lease_expires_at > self._database.now(session)
             check(run_record(row), live)
             p = PlayerRow
-            columns = (p.checkpoint, p.initial_checkpoint, p.learner_state)
+            columns = (p.checkpoint, p.initial_checkpoint, p.learner_state, p.previous_state)
             here = {s for c in columns for s in session.scalars(select(c).where(p.run_id == run_id)) if s}
             session.delete(row)
             session.flush()

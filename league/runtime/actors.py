@@ -64,9 +64,9 @@ class LearnerActor:
         """Stores the learners as they begin."""
         return self._pool.found()
 
-    def resume(self, players: list[PlayerRecord]) -> None:
-        """Goes on from the stored states."""
-        self._pool.resume(players)
+    def resume(self, players: list[PlayerRecord]) -> list[tuple[str, str]]:
+        """Goes on from the stored states; see `LearnerPool.resume`."""
+        return self._pool.resume(players)
 
     def publish(self) -> None:
         """Makes the present weights available to workers."""

@@ -75,22 +75,50 @@ class LearnerPool:
         }
         return dict(self._initial), {p.player: p.state for p in self._save()}
 
-    def resume(self, players: list[PlayerRecord]) -> None:
-        """Goes on from stored states.
+    def resume(self, players: list[PlayerRecord]) -> list[tuple[str, str]]:
+        """Goes on from stored states; where the last is damaged from the one before, or initial weights.
+
+        Returns:
+          (player, what was damaged and what it goes on from) of those that did not find their last state.
 
         Raises:
-          CheckpointError: a state is missing or damaged. WeightsError: it is another network's.
+          CheckpointError: initial weights are missing or damaged too. WeightsError: another network's state.
         """
+        found = []
         for player in players:
             if player.name in self.learners and player.state != "learning":
                 self._resting.add(player.name)
                 self._initial[player.name] = player.initial_checkpoint or ""
             elif player.name in self.learners and player.learner_state and player.initial_checkpoint:
-                state = self._store.get(player.learner_state)
-                self.learners[player.name].restore(state)
                 self._initial[player.name] = player.initial_checkpoint
-                self._states[player.name] = [player.learner_state]
-                self._last_good[player.name] = state
+                if (problem := self._restore(player)) is not None:
+                    found.append((player.name, problem))
+        return found
+
+    def _restore(self, player: PlayerRecord) -> str | None:
+        """Returns what was wrong with a learner's last state, None when nothing was."""
+        learner, name = self.learners[player.name], player.name
+        problem = None
+        for sha in (player.learner_state, player.previous_state):
+            if sha is None:
+                continue
+            try:
+                state = self._store.get(sha)
+            except CheckpointError as error:
+                self._store.quarantine(sha)
+                problem = problem or str(error)
+                continue
+            learner.restore(state)
+            if learner.generation != player.generation:
+                break  # of the time before a reset
+            self._states[name] = [s for s in (player.previous_state, player.learner_state) if s]
+            self._last_good[name] = state
+            return None if problem is None else f"{problem}; it goes on from the state before, {sha[:12]}"
+        learner.reset(self._store.get(player.initial_checkpoint or ""), player.generation)
+        learner.steps = player.steps
+        self._states[name] = []
+        self._store_state(name)
+        return f"{problem}; it starts over from its initial weights"
 
     def reconfigure(self, config: RunConfig) -> None:
         """Goes on by other numbers; learners that have come into the roster wait to be told to begin."""
@@ -150,9 +178,9 @@ class LearnerPool:
         return LearnerReport([], done, {}, {}, self._worker)
 
     def forget_old_states(self) -> None:
-        """Deletes states that the store's record has moved on from; call when a report has been answered."""
+        """Deletes states but the last two that the record names; call when a report has been answered."""
         for states in self._states.values():
-            while len(states) > 1:
+            while len(states) > 2:
                 self._store.delete(states.pop(0))
 
     def _snapshot(self, order: SnapshotOrder) -> TakenSnapshot:

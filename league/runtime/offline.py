@@ -36,7 +36,8 @@ def carry_out(database_url: str, checkpoint_url: str, run_id: str, token: int) -
                 break
             if learning is None:
                 learning = LearnerPool(config, checkpoint_url)
-                learning.resume(snapshot.players)
+                for name, problem in learning.resume(snapshot.players):
+                    coordinator.note("checkpoint_damaged", name, reason=problem)
             if orders.config is not None:
                 learning.reconfigure(orders.config)
             learning.obey(orders.orders)

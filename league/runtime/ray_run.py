@@ -99,7 +99,9 @@ class RayRun:
             self._make_rollout = ray.remote(RolloutActor).options(num_cpus=1)
             actors = [self._new_rollout(i) for i in range(config.rollout.workers)]
             if snapshot.players:
-                ray.get([a.resume.remote(snapshot.players) for a in self._learners])
+                for problems in ray.get([a.resume.remote(snapshot.players) for a in self._learners]):
+                    for name, problem in problems:
+                        self.note("checkpoint_damaged", name, reason=problem)
             else:
                 initial: dict[str, str] = {}
                 states: dict[str, str] = {}
@@ -144,10 +146,10 @@ class RayRun:
         self._actors[number] = actor
         return actor
 
-    def note(self, kind: str, **data: Any) -> None:
+    def note(self, kind: str, player: str | None = None, **data: Any) -> None:
         """Writes an event down."""
         with _translated():
-            ray.get(self._coordinator.note.remote(kind, **data))
+            ray.get(self._coordinator.note.remote(kind, player, **data))
 
     def finish(self, timeout: float = 20.0) -> None:
         """Stops play, saves the learners, writes everything. Raises: as `status`."""

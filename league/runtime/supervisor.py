@@ -178,7 +178,8 @@ class Supervisor:
             config, self._checkpoint_url, 0, (config.seed * 10_007 + snapshot.run.next_series) % 2**31
         )
         if snapshot.players:
-            learning.resume(snapshot.players)
+            for name, problem in learning.resume(snapshot.players):
+                coordinator.note("checkpoint_damaged", name, reason=problem)
         else:
             coordinator.found(*learning.found())
 

@@ -1,4 +1,4 @@
-"""scores by seat, and what the processes of a run are at"""
+"""scores by seat, what the processes of a run are at, the learning state before the last"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -27,6 +27,7 @@ def _mean_score(seat: int) -> str:
 
 def upgrade() -> None:
     op.add_column("runs", sa.Column("doing", sa.JSON(), nullable=False, server_default="{}"))
+    op.add_column("players", sa.Column("previous_state", sa.String(64), nullable=True))
     for seat, name in enumerate(("first_seat", "second_seat")):
         op.add_column("players", sa.Column(name, sa.Float(53), nullable=True))
         op.execute(f"UPDATE players SET {name} = {_mean_score(seat)}")  # noqa: S608
@@ -34,5 +35,5 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     op.drop_column("runs", "doing")
-    for name in ("first_seat", "second_seat"):
+    for name in ("first_seat", "second_seat", "previous_state"):
         op.drop_column("players", name)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from league.bootstrap import Stores
+from league.checkpoints import CheckpointStore
 from league.config import RunConfig
+from league.db.check import check_run
 from league.db.league_state import LeagueRepository
 from league.errors import RunBusyError
 from league.runtime.learning import LearnerPool
@@ -112,6 +115,43 @@ def test_an_interrupted_league_goes_on_where_it_was(stores: Stores, small_config
     assert after["main.0"]["steps"] > {p: s for p, s, _ in learners}["main.0"]
 
 
+def go_on(stores: Stores, run_id: str) -> None:
+    supervisor = Supervisor(stores.database_url, stores.checkpoint_url)
+    stores.service().want(run_id, "running")
+    stop = threading.Event()
+    token = supervisor.wait_for_claim(run_id, stop, lambda _: None)
+    supervisor.supervise(run_id, token, stop, lambda _: None)
+
+
+@pytest.mark.parametrize("damaged", [1, 2])
+def test_a_damaged_state_is_put_aside_and_the_one_before_or_the_initial_weights_are_used(
+    stores: Stores, small_config: Make, damaged: int
+) -> None:
+    run_id = play(stores, small_config(), stop_at=60_000).id
+    service, store = stores.service(), CheckpointStore(stores.checkpoint_url)
+    main = service.player(run_id, "main.0")
+    assert main.learner_state != main.previous_state
+    files = []
+    for sha in (main.learner_state, main.previous_state)[:damaged]:
+        assert sha is not None
+        (file,) = Path(stores.checkpoint_url).rglob(f"{sha}.safetensors")
+        file.write_bytes(file.read_bytes()[:-100])
+        files.append(file)
+    go_on(stores, run_id)
+    (event,) = [e for e in service.events(run_id) if e.kind == "checkpoint_damaged"]
+    assert event.player == "main.0"
+    assert (main.learner_state or "") in event.data["reason"]
+    assert ("the state before" if damaged == 1 else "initial weights") in event.data["reason"]
+    for file in files:
+        assert Path(f"{file}.damaged").exists()
+    after = service.player(run_id, "main.0")
+    assert after.steps > main.steps
+    assert after.generation == main.generation
+    assert after.learner_state is not None
+    assert store.get(after.learner_state)
+    assert check_run(stores.open_database(upgrade=False), store, run_id) == []
+
+
 def test_a_live_owner_keeps_its_run(stores: Stores, small_config: Make) -> None:
     service = stores.service()
     run_id = service.launch(small_config()).id
@@ -156,6 +196,7 @@ def test_states_of_learners_do_not_pile_up(stores: Stores, small_config: Make, t
     record = play(stores, small_config(stop={"moves": 60_000}))
     league = LeagueRepository(stores.open_database(upgrade=False), record.id).load()
     pointed_at = {p.checkpoint for p in league.players} | {p.learner_state for p in league.players}
+    pointed_at |= {p.previous_state for p in league.players}
     pointed_at |= {p.initial_checkpoint for p in league.players}
     stored = {f.stem for f in (tmp_path / "home" / "checkpoints").rglob("*.safetensors")}
     assert stored == pointed_at - {None}
