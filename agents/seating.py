@@ -101,6 +101,13 @@ class SeriesResult:
         table = np.asarray(counts, np.int64)
         return SeriesResult(series, table[None], np.array([margin]), moves, episodes=int(table.sum()))
 
+    @staticmethod
+    def unplayed(series: Series) -> SeriesResult:
+        """Makes the result of a series of which nothing could be played."""
+        pairs, players = len(series.pairs), len(series.players)
+        nothing = np.zeros(players)
+        return SeriesResult(series, np.zeros((pairs, 2, 3), np.int64), np.zeros(pairs), 0, nothing, nothing)
+
     def pairs(self) -> Iterator[PairOutcome]:
         """Yields what each pair of the players came to."""
         for (i, j), counts, margin in zip(self.series.pairs, self.counts, self.margins, strict=True):

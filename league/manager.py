@@ -383,6 +383,13 @@ class LeagueManager:
         self._scheduled = {name: self._scheduled.get(name, least) for name in self._entries}
         self._memos.clear()
 
+    def lose(self, name: str, reason: str) -> None:
+        """Retires a frozen player whose weights cannot be had any more: nobody is to meet it again."""
+        player = self.players[name]
+        if player.state == "frozen":
+            self.put(replace(player, state="retired"))
+            self.note("lost", name, reason=reason)
+
     def keep_episodes(self, episodes: Sequence[Episode]) -> None:
         """Hands games that were written down on to the store."""
         self._episodes += episodes

@@ -93,6 +93,8 @@ class Coordinator:
         fresh = [r for r in report.results if not self._manager.is_recorded(r)]
         self._manager.record(fresh)
         self._doings.played(worker, report.results, report.moves, report.waiting, self._clock())
+        for name, reason in report.unplayable.items():
+            self._manager.lose(name, reason)
         self._note_bad_episodes(sum(r.aborted for r in fresh), report.errors)
         self._manager.keep_episodes(report.episodes)
         stop = self.is_finished() or worker in self._leaving

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ class RolloutReport:
     """What a worker has played since its last report, and how many more episodes it could start.
 
     `errors`: what games did wrong, some of them; each broke an episode off. `episodes`: games written down.
-    `revision`: of the config it plays by.
+    `revision`: of the config it plays by. `unplayable`: frozen players that could not be had, with why.
     """
 
     results: list[SeriesResult]
@@ -30,6 +30,7 @@ class RolloutReport:
     errors: tuple[str, ...] = ()
     episodes: tuple[Episode, ...] = ()
     revision: int = 0
+    unplayable: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

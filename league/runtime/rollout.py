@@ -13,14 +13,17 @@ from torch import nn
 
 import envs
 from agents.collector import Collector, warm_up
+from agents.errors import WeightsError
 from agents.fragment import Fragment
 from agents.networks import build
 from agents.policy import NetworkPolicy, Policy
 from agents.processor import resolve_precision
 from agents.recorder import Recorder
 from agents.remote import RemotePolicy
+from agents.seating import Series, SeriesResult
 from league.checkpoints import CheckpointStore
 from league.config import RunConfig
+from league.errors import CheckpointError
 from league.players import load_policy
 from league.runtime.messages import FrozenPlayer, RolloutOrders, RolloutReport, WeightsUpdate
 
@@ -74,6 +77,8 @@ class RolloutPlayer:
         self._versions: dict[str, tuple[int, int]] = {}
         self._loaded: dict[str, FrozenPlayer] = {}
         self._remote: dict[str, RemotePolicy] = {}
+        self._unplayed: list[SeriesResult] = []
+        self._unplayable: dict[str, str] = {}
         self._reported_moves = 0
         self._reported_episodes = (0, 0)
         self._last_report = time.monotonic()
@@ -123,11 +128,9 @@ class RolloutPlayer:
             (self._training, orders.training),
             (self._evaluation, orders.evaluation),
         ):
-            for series in series_list:
-                for name in series.players:
-                    if not collector.knows(name) or (name in orders.frozen and name not in self._loaded):
-                        self._put_frozen(name, orders.frozen[name])
-            collector.add_series(*series_list)
+            playable = [s for s in series_list if self._seat_players(s, collector, orders)]
+            if playable:
+                collector.add_series(*playable)
             collector.keep_policies(POLICY_CACHE)
 
     def play_training(self) -> None:
@@ -168,7 +171,7 @@ class RolloutPlayer:
         self._reported_moves += moves
         self._reported_episodes = episodes
         report = RolloutReport(
-            results=self._training.take_results() + self._evaluation.take_results(),
+            results=self._training.take_results() + self._evaluation.take_results() + self._unplayed,
             moves=moves,
             games=played + rated,
             wanted_training=self._wanted(self._training, self._config.rollout.num_envs, played),
@@ -179,7 +182,9 @@ class RolloutPlayer:
             errors=self._take_errors()[:ERRORS_REPORTED],
             episodes=tuple(self._recorder.take()),
             revision=self._revision,
+            unplayable=self._unplayable,
         )
+        self._unplayed, self._unplayable = [], {}
         self._last_report, self._waited = now, 0.0
         return report
 
@@ -195,6 +200,22 @@ class RolloutPlayer:
     def _wanted(collector: Collector, num_envs: int, played: int) -> int:
         """Twice what was played since the last report, so that games whose series is over find the next."""
         return max(0, 2 * max(num_envs, played) - collector.queued_episodes)
+
+    def _seat_players(self, series: Series, collector: Collector, orders: RolloutOrders) -> bool:
+        """Loads a series' frozen players; False when one cannot be had: then it is reported back unplayed."""
+        for name in series.players:
+            if collector.knows(name) and (name not in orders.frozen or name in self._loaded):
+                continue
+            player = orders.frozen[name]
+            try:
+                self._put_frozen(name, player)
+            except (CheckpointError, WeightsError) as error:
+                if player.checkpoint is not None:
+                    self._store.quarantine(player.checkpoint)
+                self._unplayable[name] = str(error)
+                self._unplayed.append(SeriesResult.unplayed(series))
+                return False
+        return True
 
     def _forget(self, name: str) -> None:
         """What is known of a player is of another time."""

@@ -28,6 +28,7 @@ def sentence(event: EventRecord) -> str:
         "run_started": lambda: f"the league began with {data.get('players')} players",
         "restarted": lambda: f"processes were restarted: {data.get('reason')}",
         "checkpoint_damaged": lambda: f"{who}: {data.get('reason')}",
+        "lost": lambda: f"{who} cannot be played any more and was retired: {data.get('reason')}",
         "rolled_back": lambda: f"{who} diverged and went back to its last good weights: {data.get('reason')}",
         "rolled_back_by_hand": lambda: f"{who} went back to the weights of {data.get('source')}{by}",
         "config_changed": lambda: f"the config was changed{by}: {', '.join(data.get('paths', ()))}",

@@ -152,6 +152,26 @@ def test_a_damaged_state_is_put_aside_and_the_one_before_or_the_initial_weights_
     assert check_run(stores.open_database(upgrade=False), store, run_id) == []
 
 
+def test_a_frozen_player_whose_weights_are_damaged_is_retired_and_the_league_goes_on(
+    stores: Stores, small_config: Make
+) -> None:
+    run_id = play(stores, small_config(), stop_at=60_000).id
+    service = stores.service()
+    sha = service.player(run_id, "main.0.v1").checkpoint
+    (file,) = Path(stores.checkpoint_url).rglob(f"{sha}.safetensors")
+    file.write_bytes(b"x" + file.read_bytes()[1:])
+    before = service.standing(run_id, "main.0.v1").games
+    go_on(stores, run_id)
+    lost = service.player(run_id, "main.0.v1")
+    assert lost.state == "retired"
+    (event,) = [e for e in service.events(run_id) if e.kind == "lost"]
+    assert (event.player, sha in event.data["reason"]) == ("main.0.v1", True)
+    assert Path(f"{file}.damaged").exists()
+    assert service.run(run_id).state == "finished"
+    assert service.standing(run_id, "main.0.v1").games == before, "what was not played counts for nothing"
+    assert service.standing(run_id, "main_exploiter.0.v1").games > 0
+
+
 def test_a_live_owner_keeps_its_run(stores: Stores, small_config: Make) -> None:
     service = stores.service()
     run_id = service.launch(small_config()).id
