@@ -242,6 +242,24 @@ def bench(as_json: Json = False) -> None:
 
 
 @app.command()
+def doctor(home: Home = None, port: Port = 8000, as_json: Json = False) -> None:
+    """Says whether this machine can run a league, and what to do where it cannot; exit code 1 if so."""
+    from league.doctor import examine
+
+    findings = examine(Stores.from_environment(home), port)
+    if as_json:
+        print(json.dumps([asdict(f) for f in findings]))
+    else:
+        styles = {"fine": "green", "slow": "yellow", "bad": "red"}
+        table = Table("", "what", "found", "advice", box=None)
+        for f in findings:
+            table.add_row(Text(f.state, styles[f.state]), f.what, f.found, f.advice)
+        out.print(table)
+    if any(f.state == "bad" for f in findings):
+        raise typer.Exit(1)
+
+
+@app.command()
 def backup(
     run: RunName,
     file: Annotated[Path, typer.Argument(help="Where to; an older file of this name is replaced.")],
