@@ -43,4 +43,4 @@ def test_what_is_wrong_is_said_with_what_to_do(
     assert {"database"} <= {f["what"] for f in json.loads(answer.stdout) if f["state"] == "bad"}
     fresh = cli.inside("doctor", "--home", str(tmp_path / "new"))
     assert "made by the first run" in fresh.stdout
-    assert not (tmp_path / "new").exists(), "looking changes nothing"
+    assert not list((tmp_path / "new").iterdir()), "looking changes nothing"
