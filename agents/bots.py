@@ -51,9 +51,7 @@ class MCTSBot:
     ) -> npt.NDArray[np.int64]:
         actions = np.empty(len(env), np.int64)
         for row, history in enumerate(game.histories(env)):
-            state = self._game.new_initial_state()
-            for action in history:
-                state.apply_action(action)
+            state = _replayed(self._game, history)
             actions[row] = self._search.step(state)
         return actions
 
@@ -76,9 +74,7 @@ class PerfectBot:
     ) -> npt.NDArray[np.int64]:
         actions = np.empty(len(env), np.int64)
         for row, history in enumerate(game.histories(env)):
-            state = self._game.new_initial_state()
-            for action in history:
-                state.apply_action(action)
+            state = _replayed(self._game, history)
             sign = 1.0 if state.current_player() == 0 else -1.0
             choices = state.legal_actions()
             worth = np.array([sign * self._value(state.child(action)) for action in choices])
@@ -96,6 +92,14 @@ class PerfectBot:
             values = [self._value(state.child(action)) for action in state.legal_actions()]
             self._values[key] = max(values) if state.current_player() == 0 else min(values)
         return self._values[key]
+
+
+def _replayed(game: pyspiel.Game, history: list[int]) -> pyspiel.State:
+    """Returns the position that a game's actions lead to, chance included."""
+    state = game.new_initial_state()
+    for action in history:
+        state.apply_action(action)
+    return state
 
 
 def make_bot(bot_id: str, spec: GameSpec, seed: int) -> Bot:
