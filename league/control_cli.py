@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
 import time
@@ -90,6 +91,29 @@ def launch_run(
         raise LeagueError(f"{config}: {getattr(error, 'strerror', None) or 'not a text file'}") from error
     with connect(home, server) as client:
         _say_run(client.launch(text, tag or ()), as_json)
+
+
+@runs_app.command("top")
+def top(
+    run: RunName,
+    once: Annotated[bool, typer.Option("--once", help="Print it once.")] = False,
+    home: Home = None,
+    server: Server = None,
+) -> None:
+    """Shows what a running league is at, process by process, and what bounds its speed; Ctrl-C ends it."""
+    from rich.live import Live
+
+    from league.top import screen
+
+    with connect(home, server) as client:
+        found = find_run(client, run)
+        if once or not out.is_terminal:
+            out.print(screen(found, client.doing(found.id)))
+            return
+        with Live(console=out, transient=True) as live, contextlib.suppress(KeyboardInterrupt):
+            while True:
+                live.update(screen(client.run(found.id), client.doing(found.id)))
+                time.sleep(1.0)
 
 
 @runs_app.command("pause")
