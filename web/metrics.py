@@ -68,11 +68,23 @@ class RunMetrics:
             n: GaugeMetricFamily(f"league_learner_{n}", text, labels=("run", "player"))
             for n, text in (
                 ("entropy", "Of the policy, in nats."),
-                ("policy_loss", "PPO's."),
+                ("policy_loss", "The algorithm's."),
                 ("value_loss", "Mean squared error."),
                 ("approximate_kl", "Between before and after an update."),
                 ("gradient_norm", "Before it is clipped."),
                 ("policy_lag", "In updates."),
+                ("clip_fraction", "Share of decisions at which the surrogate or V-trace clipped."),
+                ("explained_variance", "Of the returns by the values; 1 is perfect."),
+                ("entropy_coefficient", "As scheduled or steered."),
+                ("sample_reuse", "How often each decision is learnt from."),
+            )
+        }
+        workers = {
+            n: GaugeMetricFamily(f"league_worker_{n}", text, labels=("run", "worker"))
+            for n, text in (
+                ("moves_per_second", "Decisions a second, lately."),
+                ("waiting", "Share of time that it waits for learners."),
+                ("aborted", "Episodes that broke down."),
             )
         }
         for run in self._league.runs_page(limit=MOST_RUNS):
@@ -88,7 +100,10 @@ class RunMetrics:
                 for name, family in learners.items():
                     if name in values:
                         family.add_metric((run.id, player), values[name])
-        yield from (*families.values(), *rates.values(), *learners.values())
+            for worker in self._league.doing(run.id).get("workers", []):
+                for name, family in workers.items():
+                    family.add_metric((run.id, worker["name"]), worker[name])
+        yield from (*families.values(), *rates.values(), *learners.values(), *workers.values())
 
 
 def exposition(requests: RequestMetrics, league: LeagueService) -> bytes:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
@@ -159,3 +161,12 @@ def test_more_streams_than_the_server_holds_are_refused(client: TestClient, play
     client.app.state.hub = EventHub(client.app.state.services.league, 0)  # type: ignore[attr-defined]
     answer = client.get(f"/api/v1/runs/{played_run}/events")
     assert (answer.status_code, answer.json()["type"]) == (503, "/problems/unavailable")
+
+
+def test_the_dashboard_asks_for_figures_that_there_are(client: TestClient) -> None:
+    board = json.loads((Path(__file__).parents[2] / "docs" / "grafana.json").read_text())
+    exposed = client.get("/metrics").text
+    for panel in board["panels"]:
+        for target in panel["targets"]:
+            for name in re.findall(r"league_[a-z_]+", target["expr"]):
+                assert f"# TYPE {name.removesuffix('_bucket')} " in exposed, name
