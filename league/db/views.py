@@ -78,7 +78,7 @@ class LeagueViews:
             moments = session.scalars(
                 select(row.play_seconds).where(*here).distinct().order_by(row.play_seconds)
             ).all()
-            stride = max(1, len(moments) // points)
+            stride = max(1, -(-len(moments) // points))
             kept = {*moments[::stride], *moments[-1:]}
             history: dict[str, list[tuple[float, ...]]] = {}
             for r in session.scalars(select(row).where(*here, row.play_seconds.in_(kept)).order_by(row.id)):
@@ -188,7 +188,7 @@ class LeagueViews:
         with self._database.read() as session:
             here = MetricsRow.run_id == run_id
             total = session.scalar(select(func.count()).select_from(MetricsRow).where(here)) or 0
-            stride = max(1, total // points)
+            stride = max(1, -(-total // points))
             rows = session.scalars(
                 select(MetricsRow).where(here, MetricsRow.id % stride == 0).order_by(MetricsRow.id)
             )
