@@ -278,6 +278,8 @@ class Coordinator:
             status = self.status()
             metrics = {
                 "moves": status.moves,
+                "players": len(self._manager.players),
+                "snapshots": status.snapshots,
                 "moves_per_second": status.moves_per_second,
                 "learner_steps_per_second": status.learner_steps_per_second,
                 "policy_lag": status.policy_lag,

@@ -34,6 +34,10 @@ async function draw() {
     line("policy lag, updates", (m) => m.policy_lag),
     line("workers waiting, %", (m) => 100 * (m.rollout_waiting ?? 0)),
   ]);
+  await drawLines(document.getElementById("growth"), "players", [
+    line("in the pool", (m) => m.players ?? null),
+    line("snapshots", (m) => m.snapshots ?? null),
+  ]);
   const learners = [...new Set(items.flatMap((m) => Object.keys(m.learners ?? {})))];
   for (const key of ["entropy", "value_loss", "explained_variance", "approximate_kl", "gradient_norm"]) {
     const lines = learners.map((name) => line(name, (m) => m.learners?.[name]?.[key] ?? null));
