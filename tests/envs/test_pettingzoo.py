@@ -277,7 +277,7 @@ def _nothing() -> object:
         (lambda: PettingZooGame("python:x:y", _nothing, 1), "made a object without possible_agents"),
         (lambda: envs.make("python:no.such.module:make", 1), "No module named"),
         (lambda: envs.make("python:json:dmps", 1), "json has no dmps; it has"),
-        (lambda: envs.make("python:json", 1), r"expected python:package\.module:factory"),
+        (lambda: envs.make("python:json", 1), r"expected python:package\.module:name"),
         (lambda: envs.make("plugin:nothing", 1), "no entry point of that name"),
         (
             lambda: PettingZooGame(

@@ -74,7 +74,7 @@ def test_every_page_is_there_and_filters_are_in_its_address(client: TestClient, 
     assert [row["player"] for row in table] == [row["player"] for row in standings]
     for path, said in (
         ("/charts", "Throughput"),
-        ("/now", "the run is finished"),
+        ("/now", "what is played and learnt, by process"),
         ("/compare?player=main.0&player=random", "Against each other"),
         ("/compare", "Tick two players"),
         ("/payoffs", "Arrow keys move"),
