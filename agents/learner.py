@@ -111,8 +111,9 @@ class Learner:
         losses: list[Loss] = []
         norms: list[float] = []
         reuse = 0
+        batch = self._rows(fragment) if self._config.algorithm == "ppo" else self._lanes(fragment)
         for _ in range(self._config.epochs if self._config.algorithm in ("ppo", "appo") else 1):
-            for loss in self._losses(fragment, entropy_coefficient, pulls):
+            for loss in self._losses(batch, entropy_coefficient, pulls):
                 norms.append(self._descend(loss.total))
                 losses.append(loss)
             reuse += 1
@@ -265,15 +266,19 @@ class Learner:
             coefficient *= float(np.exp(np.clip(STEERING * missing, -MOST_STEERING, MOST_STEERING)))
         return coefficient
 
-    def _losses(self, fragment: Fragment, entropy: float, pulls: dict[str, float]) -> Iterator[Loss]:
+    def _losses(
+        self, batch: list[torch.Tensor] | Lanes, entropy: float, pulls: dict[str, float]
+    ) -> Iterator[Loss]:
         """Yields the loss of one minibatch after the other; each must be descended before the next."""
-        if self._config.algorithm == "ppo":
-            yield from self._ppo_losses(fragment, entropy, pulls)
+        if isinstance(batch, Lanes):
+            yield from self._off_policy_losses(batch, entropy, pulls)
         else:
-            yield from self._off_policy_losses(fragment, entropy, pulls)
+            yield from self._ppo_losses(batch, entropy, pulls)
 
-    def _ppo_losses(self, fragment: Fragment, entropy: float, pulls: dict[str, float]) -> Iterator[Loss]:
-        for obs, legal, actions, log_probs, advantages, returns in self._minibatches(self._rows(fragment)):
+    def _ppo_losses(
+        self, rows: list[torch.Tensor], entropy: float, pulls: dict[str, float]
+    ) -> Iterator[Loss]:
+        for obs, legal, actions, log_probs, advantages, returns in self._minibatches(rows):
             heads = self._heads(obs)
             loss = ppo_loss(
                 heads,
@@ -289,22 +294,10 @@ class Learner:
             )
             yield self._pulled(loss, heads, obs, legal, pulls)
 
-    def _off_policy_losses(
-        self, fragment: Fragment, entropy: float, pulls: dict[str, float]
-    ) -> Iterator[Loss]:
-        steps, lanes = fragment.actions.shape
-        many = max(1, self._config.minibatch // steps)
-        discounts = self._config.discount * (~torch.tensor(fragment.terminal)).float()
-        for begin in range(0, lanes, many):
-            part = slice(begin, begin + many)
-            batch = Lanes(
-                torch.tensor(fragment.obs[:, part]),
-                torch.tensor(fragment.legal[:, part]),
-                torch.tensor(fragment.actions[:, part], dtype=torch.int64),
-                torch.tensor(fragment.log_probs[:, part]),
-                torch.tensor(fragment.rewards[:, part]),
-                discounts[:, part],
-            )
+    def _off_policy_losses(self, lanes: Lanes, entropy: float, pulls: dict[str, float]) -> Iterator[Loss]:
+        steps, count = lanes.actions.shape
+        for columns in torch.split(torch.arange(count), max(1, self._config.minibatch // steps)):
+            batch = lanes.part(slice(int(columns[0]), int(columns[-1]) + 1))
             shape = batch.obs.shape[:2]
             rows = batch.obs.reshape(shape.numel(), -1)
             heads = self._heads(rows)
@@ -319,9 +312,9 @@ class Learner:
                 target_heads=target,
                 factors=self.spec.factors,
             )
-            count = batch.actions.numel()  # what was seen after the last decision is no decision
-            legal = batch.legal.reshape(count, -1)
-            yield self._pulled(loss, heads[:count], rows[:count], legal, pulls)
+            decisions = batch.actions.numel()  # what was seen after the last decision is none
+            legal = batch.legal.reshape(decisions, -1)
+            yield self._pulled(loss, heads[:decisions], rows[:decisions], legal, pulls)
 
     def _heads(self, obs: torch.Tensor) -> torch.Tensor:
         with torch.autocast("cpu", torch.bfloat16, enabled=self._dtype == torch.bfloat16):
@@ -368,6 +361,17 @@ class Learner:
             advantages.reshape(steps),
             returns.reshape(steps),
         ]
+
+    def _lanes(self, fragment: Fragment) -> Lanes:
+        """Returns a fragment for the algorithms that look at whole trajectories."""
+        return Lanes(
+            torch.tensor(fragment.obs),
+            torch.tensor(fragment.legal),
+            torch.tensor(fragment.actions, dtype=torch.int64),
+            torch.tensor(fragment.log_probs),
+            torch.tensor(fragment.rewards),
+            self._config.discount * (~torch.tensor(fragment.terminal)).float(),
+        )
 
     def _minibatches(self, batch: list[torch.Tensor]) -> Iterator[list[torch.Tensor]]:
         """Yields parts of a batch: in a new order for each of several epochs, else as they lie.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pyspiel
@@ -99,7 +99,11 @@ class Board:
             return position
         hands = tuple(hand if k == seat else ("?",) * len(hand) for k, hand in enumerate(position.hands))
         text = state.information_state_string(seat) if kind.provides_information_state_string else ""
-        return replace(position, text=text, hands=hands)
+        # Nothing of the whole position is left but what is this seat's: a board may show what is hidden.
+        kept = "hands" if hands else "text"
+        return Position(
+            kept, text, 0, 0, (), "letters", position.turn, {}, position.names, hands, position.table
+        )
 
     def _position(self, state: Any) -> Position:
         text = str(state)

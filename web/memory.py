@@ -14,8 +14,8 @@ EVERY_SECONDS = 30.0
 def give_back() -> bool:
     """Returns freed memory to the kernel; False where the C library cannot.
 
-    A page of a league is megabytes of short-lived objects made in many threads; glibc keeps what is left
-    between them, and a server with twenty pages open grew by 2 MiB a minute, none of it in use.
+    A page of a league is megabytes of short-lived objects made in many threads, and glibc keeps what lies
+    free between those that live on. It is a part of why a server grows, not all: docs/page-speed.md.
     """
     name = ctypes.util.find_library("c")
     libc = ctypes.CDLL(name) if name else None

@@ -72,5 +72,6 @@ def approximate_kl(log_ratio: torch.Tensor) -> torch.Tensor:
 
 
 def explained_variance(values: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """Returns 1 − Var(target − value) / Var(target): 1 is perfect, 0 no better than a constant."""
-    return 1.0 - (targets - values).var() / targets.var().clamp(min=1e-8)
+    """Returns 1 − Var(target − value) / Var(target): 1 is perfect, 0 as good as a constant; −1 at least."""
+    explained = 1.0 - (targets - values).var(correction=0) / targets.var(correction=0).clamp(min=1e-8)
+    return explained.clamp(min=-1.0)

@@ -5,7 +5,7 @@ Their targets come from the network as it is now, by V-trace, not from the value
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import torch
 
@@ -29,6 +29,10 @@ class Lanes:
     log_probs: torch.Tensor
     rewards: torch.Tensor
     discounts: torch.Tensor
+
+    def part(self, columns: slice) -> Lanes:
+        """Returns some of the columns."""
+        return Lanes(*(getattr(self, field.name)[:, columns] for field in fields(self)))
 
 
 def off_policy_loss(
@@ -98,4 +102,4 @@ def off_policy_loss(
 
 
 def _standardised(advantages: torch.Tensor) -> torch.Tensor:
-    return (advantages - advantages.mean()) / (advantages.std() + 1e-8)
+    return (advantages - advantages.mean()) / (advantages.std(correction=0) + 1e-8)

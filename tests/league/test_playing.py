@@ -108,6 +108,10 @@ def test_hands_are_shown_and_what_one_must_not_see_is_not() -> None:
     other = board.seen([5, 0, 1, 1, 2], 1)
     assert other is not None
     assert other.hands == (("?",), ("J♠",))
+    dark = Board(envs.make("openspiel:phantom_ttt", 1).spec).seen([4], 1)
+    assert dark is not None
+    assert (dark.kind, dark.cells, dark.targets) == ("text", (), {}), "nor where the other has played"
+    assert "x" not in dark.text
     assert cards("universal_poker", "P0 Cards: AhKd\nP1 Cards: 2c2s\nBoardCards QdTd9d\n") == (
         (("A♥", "K♦"), ("2♣", "2♠")), ("Q♦", "T♦", "9♦"),
     )  # fmt: skip

@@ -82,9 +82,6 @@ def test_players_learn_by_algorithms_and_networks_of_their_own(stores: Stores, s
         assert standings[f"main.{k}"]["steps"] > 8_000
         assert f"main.{k}.v1" in standings
         assert standings[f"main.{k}"]["rated_games"] > 0
-    metrics = stores.service().latest_metrics(record.id)
-    if metrics is not None:  # a run of less than two seconds has none
-        assert set(metrics["learners"]) == {f"main.{k}" for k in range(4)}
 
 
 def test_an_interrupted_league_goes_on_where_it_was(stores: Stores, small_config: Make) -> None:
