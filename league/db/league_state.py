@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import Row, delete, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
@@ -210,7 +210,7 @@ def read_players(session: Session, run_id: str) -> list[PlayerRecord]:
     return [player_record(row) for row in rows]
 
 
-def player_record(row: PlayerRow) -> PlayerRecord:
+def player_record(row: PlayerRow | Row[Any]) -> PlayerRecord:
     """Returns a stored player."""
     fields = {f: getattr(row, f) for f in _PLAYER_FIELDS}
     return PlayerRecord(**{**fields, "tags": tuple(fields["tags"])})
@@ -265,7 +265,7 @@ def _pair_values(pair: PairRow) -> dict[str, Any]:
     }
 
 
-def _seats(row: PayoffRow | SeriesTable) -> Seats:
+def _seats(row: PayoffRow | SeriesTable | Row[Any]) -> Seats:
     return (
         (row.wins_seat_0, row.draws_seat_0, row.losses_seat_0),
         (row.wins_seat_1, row.draws_seat_1, row.losses_seat_1),
@@ -291,7 +291,7 @@ def _series_values(series: SeriesRow) -> dict[str, Any]:
     }
 
 
-def series_row(row: SeriesTable) -> SeriesRow:
+def series_row(row: SeriesTable | Row[Any]) -> SeriesRow:
     """Returns a stored series."""
     generations = (row.first_generation, row.second_generation)
     return SeriesRow(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Integer, cast, func, select
+from sqlalchemy import Integer, Row, cast, func, select
 from sqlalchemy.orm import Session
 
 from league.db.league_state import LeagueRepository, series_row
@@ -56,7 +56,7 @@ class LeagueViews:
     ) -> list[EventRecord]:
         """Returns events with an id below `before`, newest first, of these kinds and this player."""
         e = EventRow
-        query = select(e).where(e.run_id == run_id).order_by(e.id.desc()).limit(limit)
+        query = select(*e.__table__.columns).where(e.run_id == run_id).order_by(e.id.desc()).limit(limit)
         if before is not None:
             query = query.where(e.id < before)
         if kinds:
@@ -64,7 +64,7 @@ class LeagueViews:
         if player is not None:
             query = query.where(e.player == player)
         with self._database.read() as session:
-            return [_event(row) for row in session.scalars(query)]
+            return [_event(row) for row in session.execute(query)]
 
     def rating_history(
         self, run_id: str, system: str, points: int = 400, players: Sequence[str] | None = None
@@ -211,7 +211,7 @@ def _clock(session: Session, run_id: str) -> Callable[[float], float]:
     return lambda moment: float(np.interp(moment, at, played)) if at else 0.0
 
 
-def _event(row: EventRow) -> EventRecord:
+def _event(row: EventRow | Row[Any]) -> EventRecord:
     return EventRecord(row.kind, row.player, row.data, row.id, row.at, row.actor)
 
 

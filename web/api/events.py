@@ -8,14 +8,15 @@ import time
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Query, Request
+import orjson
+from fastapi import APIRouter, Header, Query, Request, Response
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
 from league.access import AccessService, Principal
 from league.errors import UnauthorizedError
 from league.records import EventRecord
-from league.schemas import PLAYER_NAME, Event, EventList
+from league.schemas import PLAYER_NAME, EventList
 from league.services import LeagueService, run_as_json
 from web.api.runs import RunPath
 from web.cursors import Cursor, Limit, decode, encode
@@ -67,7 +68,7 @@ async def stream_events(
     return EventSourceResponse(stream, ping=15)
 
 
-@router.get("/{run_id}/events/log", responses=responses(404))
+@router.get("/{run_id}/events/log", response_model=EventList, responses=responses(404))
 def list_events(
     run_id: RunPath,
     league: League,
@@ -76,16 +77,20 @@ def list_events(
     cursor: Cursor = None,
     kind: Kinds = [],
     player: Who = None,
-) -> EventList:
+) -> Response:
     """Past events, newest first."""
     before = decode(cursor, int)
     found = league.past_events(
         run_id, limit=limit + 1, before=before[0] if before else None, kinds=tuple(kind), player=player
     )
-    items = [
-        Event(id=e.id, kind=e.kind, player=e.player, by=e.actor, at=e.at, data=e.data) for e in found[:limit]
-    ]
-    return EventList(items=items, next_cursor=encode(found[limit - 1].id) if len(found) > limit else None)
+    body = {
+        "items": [
+            {"id": e.id, "kind": e.kind, "player": e.player, "by": e.actor, "at": e.at, "data": e.data}
+            for e in found[:limit]
+        ],
+        "next_cursor": encode(found[limit - 1].id) if len(found) > limit else None,
+    }
+    return Response(orjson.dumps(body), media_type="application/json")
 
 
 class Wanted:
