@@ -73,12 +73,26 @@ def test_table_chart_and_map_move_without_a_reload(league: Watchable, page: Page
 def test_a_player_is_frozen_and_unfrozen(league: Watchable, page: Page) -> None:
     page.goto(league.page)
     page.click("tr[data-player='main_exploiter.0'] a")
-    page.click("text=Freeze")
+    page.click("button:text-is('Freeze')")
     page.wait_for_selector(".title .state:has-text('frozen')")
     shown = cli.get(f"{league.url}/api/v1/players/{league.run_id}:main_exploiter.0")
     assert shown["state"] == "frozen"
-    page.click("text=Unfreeze")
+    page.click("button:text-is('Unfreeze')")
     page.wait_for_selector(".title .state:has-text('learning')")
+
+
+def test_a_control_waits_for_its_script(league: Watchable, browser: Browser) -> None:
+    """A press before the script has come would do nothing and say nothing."""
+    with browser.new_context() as context:
+        context.route("**/static/actions.js", lambda route: route.abort())
+        context.route("**/static/play.js", lambda route: route.abort())
+        page = context.new_page()
+        page.goto(f"{league.page}/players/main.0")
+        buttons = page.locator("button[data-post]")
+        assert buttons.count() >= 3
+        assert all(button.is_disabled() for button in buttons.all())
+        page.goto(f"{league.page}/play?player=random")
+        assert page.is_disabled("#begin button")
 
 
 def test_a_replay_is_stepped_through(league: Watchable, page: Page) -> None:

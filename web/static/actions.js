@@ -1,5 +1,5 @@
 // Buttons that do something to a run or a player, and say what came of it.
-import { ask, say } from "./api.js";
+import { ask, enable, say } from "./api.js";
 
 const status = document.getElementById("done");
 const WAIT_MS = 500;
@@ -34,4 +34,5 @@ for (const button of document.querySelectorAll("button[data-post]")) {
       button.disabled = false;
     }
   });
+  enable(button);
 }

@@ -16,3 +16,8 @@ export function say(element, text, isError = false) {
   element.textContent = text;
   element.classList.toggle("error", isError);
 }
+
+// A control does nothing before its script has come, so pages are served with it disabled; its script enables it.
+export function enable(...controls) {
+  for (const control of controls) control.disabled = false;
+}

@@ -1,4 +1,5 @@
 // Keeps a run's page live: the server renders the parts that change, this module swaps them in.
+import { enable } from "./api.js";
 import { drawHistory, drawPayoff, shownOf } from "./charts.js";
 import { listen } from "./stream.js";
 import { Window } from "./window.js";
@@ -82,6 +83,7 @@ bands.addEventListener("change", () => {
   chosen = bands.checked;
   charts();
 });
+enable(bands);
 await charts();
 listen(id, refresh);
 document.addEventListener("visibilitychange", refresh);

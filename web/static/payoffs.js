@@ -1,4 +1,6 @@
 // The payoff map: one binary, drawn cell by cell on a canvas, read by mouse or arrow keys.
+import { enable } from "./api.js";
+
 const root = document.getElementById("map");
 const canvas = document.getElementById("canvas");
 const reading = document.getElementById("reading");
@@ -98,6 +100,7 @@ order.addEventListener("change", () => {
   history.replaceState(null, "", url);
   sort();
 });
+enable(order);
 order.value = new URLSearchParams(location.search).get("order") ?? "rating";
 if (!order.value) order.value = "rating";
 sort();

@@ -1,5 +1,5 @@
 // A game against a player: begins it, sends moves, shows the answer.
-import { ask, say } from "./api.js";
+import { ask, enable, say } from "./api.js";
 import { draw } from "./board.js";
 
 const root = document.getElementById("play");
@@ -85,5 +85,6 @@ document.getElementById("hint").addEventListener("click", () =>
     say(status, `${play.player} would play ${play.names[best] ?? best} (${Math.round(100 * chance)}%)${expects}.`);
   }),
 );
+enable(form.querySelector("button"));
 const known = new URL(location).searchParams.get("game");
 if (known) attempt(async () => show(await ask("GET", `/plays/${known}`)));

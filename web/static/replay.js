@@ -1,4 +1,5 @@
 // A game that was written down: steps, plays and scrubs through its positions.
+import { enable } from "./api.js";
 import { draw, drawPicture } from "./board.js";
 
 const root = document.getElementById("replay");
@@ -64,4 +65,5 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "ArrowLeft") show(here() - 1);
   if (event.key === "ArrowRight") show(here() + 1);
 });
+enable(...root.querySelectorAll("button, #ply"));
 show(Number(location.hash.slice(1)) || 0);
