@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+PEERS  := .venv-peers
 
 .PHONY: run test test-browser conformance client fuzz lint format bench bench-api bench-web bench-strength clean
 
@@ -40,8 +41,14 @@ format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(READY)
-	$(BIN)/league bench
+# The others that League is measured against bring gigabytes of their own, so they get a .venv of their own.
+$(PEERS)/.ready: tests/bench/peers.txt
+	test -x $(PEERS)/bin/python || $(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/pip install --quiet --disable-pip-version-check -r tests/bench/peers.txt
+	touch $(PEERS)/.ready
+
+bench: $(READY) $(PEERS)/.ready
+	$(BIN)/python -m tests.bench --out docs/benchmarks.md
 
 bench-api: $(READY)
 	$(BIN)/python -m tests.load --out docs/service-speed.md
@@ -53,4 +60,4 @@ bench-strength: $(READY)
 	$(BIN)/python -m tests.strength --out docs/strength.md
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(PEERS) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache

@@ -94,8 +94,8 @@ def run(
             f"run {record.id} is finished: it {record.stop_reason}; start another from its config"
         )
     service.want(record.id, "running")
-    supervisor = Supervisor(stores.database_url, stores.checkpoint_url)
     settings = Settings.load()
+    supervisor = Supervisor(stores.database_url, stores.checkpoint_url, settings.ray_address)
     tournaments = TournamentPlayer(stores.database_url, stores.checkpoint_url)
     with contextlib.ExitStack() as parts:
         stop = parts.enter_context(stop_on_signals())
@@ -193,7 +193,7 @@ def supervise(
 
     stores = Stores.from_environment(home)
     stores.create_if_empty()
-    supervisor = Supervisor(stores.database_url, stores.checkpoint_url)
+    supervisor = Supervisor(stores.database_url, stores.checkpoint_url, Settings.load().ray_address)
     with stop_on_signals() as stop:
         if with_parent:
             _stop_with_parent(stop)

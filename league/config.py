@@ -25,6 +25,7 @@ from league.config_sections import (
     LearnerConfig,
     NetworkConfig,
     PayoffConfig,
+    PlacementConfig,
     PopulationConfig,
     RatingsConfig,
     RolloutConfig,
@@ -179,6 +180,7 @@ class RunConfig(Section):
     envs: EnvsConfig = EnvsConfig()
     payoff: PayoffConfig = PayoffConfig()
     ratings: RatingsConfig = RatingsConfig()
+    placement: PlacementConfig = PlacementConfig()
     learner_workers: int = Field(
         1, ge=1, description="learner processes, a core each; players are dealt to them"
     )

@@ -164,6 +164,22 @@ class RolloutConfig(Section):
     episodes_per_series: int = Field(256, ge=2, description="games between one pair before the next is drawn")
 
 
+class ResourcesConfig(Section):
+    """What one process claims of the machines."""
+
+    cpus: float = Field(1.0, gt=0.0, le=1024.0, description="cores it is counted for")
+    resources: dict[str, Annotated[float, Field(gt=0.0)]] = Field(
+        default_factory=dict, description="of the Ray cluster's own kinds, such as {spot: 1}"
+    )
+
+
+class PlacementConfig(Section):
+    """Where processes go in a Ray cluster; on one machine they share what there is."""
+
+    rollout: ResourcesConfig = ResourcesConfig()
+    learner: ResourcesConfig = ResourcesConfig()
+
+
 class EvaluationConfig(Section):
     """The games that ratings come from."""
 

@@ -44,6 +44,7 @@ AT_START = (
     "envs.isolation",
     "ratings.*",
     "learner_workers",
+    "placement.*",
     "save_interval_seconds",
     "*.precision",
     "*.reward_scale",

@@ -7,7 +7,7 @@ changed is handed out as `Changes`. No Ray, no SQL, no clock: time and progress 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -120,13 +120,17 @@ class LeagueManager:
     def rating(self, player: str, system: str = "trueskill") -> Rating:
         return self._ratings.of(player, system)
 
-    def next_training_series(self, episodes: int) -> list[Series]:
-        """Draws series until `episodes` are planned, learning players served by their shares."""
+    def next_training_series(self, episodes: int, length: Callable[[int], int] = int) -> list[Series]:
+        """Draws series until `episodes` are planned, learning players served by their shares.
+
+        Args:
+          length: how long a series is now, of how long it is by the config.
+        """
         planned, drawn = 0, []
         learning = [n for n in self._scheduled if n in self.players and self.players[n].state == "learning"]
         while planned < episodes and learning:
             me = min(learning, key=lambda n: self._scheduled[n] / self._entries[n].share)
-            n = self.config.rollout.episodes_per_series
+            n = length(self.config.rollout.episodes_per_series)
             side = self._sides.draw(me, self._rng)
             others = [k for k in range(self._sides.count) if k != side]
             matches = [self._rules[me].match(self._context(me, k)) for k in others]
@@ -167,6 +171,11 @@ class LeagueManager:
         """Whether a result has been taken in before: a report that came twice."""
         number = result.series.number
         return number < self._next_series and number not in self._leased
+
+    def release(self, series: Sequence[Series]) -> None:
+        """These will not be played any more; a result that still comes is taken for one that came before."""
+        for one in series:
+            self._leased.pop(one.number, None)
 
     def record(self, results: list[SeriesResult]) -> None:
         """Takes results in: payoffs always, ratings from evaluation.

@@ -416,6 +416,7 @@ class Doing(BaseModel):
 
     workers: list[Worker] = []
     learners: list[LearnerProcess] = []
+    report_seconds: float = Field(0.5, description="between two reports of a worker; longer where many are")
 
 
 class Match(BaseModel):

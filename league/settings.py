@@ -25,6 +25,11 @@ class Settings(BaseSettings):
     checkpoint_url: str | None = Field(
         None, description="fsspec URL of the checkpoints; by default a folder in the home folder."
     )
+    ray_address: str | None = Field(
+        None,
+        description="Ray cluster that runs are spread over (`auto`, `HOST:PORT`); by default each run has a "
+        "Ray of its own on this machine.",
+    )
     server: str | None = Field(
         None, description="URL of a control plane that the command line talks to instead of the database."
     )

@@ -44,19 +44,27 @@ def screen(run: Run, doing: Doing, cores: int | None = None) -> Group:
         table.add_column(name, justify=side)  # type: ignore[arg-type]
     for learner in doing.learners:
         rate = f"{learner.steps_per_second:,} steps"
-        table.add_row(learner.name, _health(learner.silent_seconds), rate, "", ", ".join(learner.players))
+        table.add_row(
+            learner.name, _health(learner.silent_seconds, LATE_SECONDS), rate, "", ", ".join(learner.players)
+        )
     for worker in doing.workers:
         most = worker.playing[0] if worker.playing else None
         at = f"{' v '.join(most.players)} ({most.branch.replace('_', ' ')})" if most else ""
         more = f" and {worker.series - 1} series more" if worker.series > 1 else ""
         rate = f"{worker.moves_per_second:,} moves"
-        table.add_row(worker.name, _health(worker.silent_seconds), rate, f"{worker.waiting:.0%}", at + more)
+        table.add_row(
+            worker.name,
+            _health(worker.silent_seconds, LATE_SECONDS + doing.report_seconds),
+            rate,
+            f"{worker.waiting:.0%}",
+            at + more,
+        )
     played = f" ({run.id}) · {run.state} · {run.moves:,} moves, {run.games:,} games"
     head = Text.assemble((run.name, "bold"), played)
     last = Text(f"Bounded by {bound(doing, cores or os.cpu_count() or 1)}.", "dim")
     return Group(head, table, last)
 
 
-def _health(silent: float) -> Text:
-    late = silent > LATE_SECONDS
+def _health(silent: float, most: float) -> Text:
+    late = silent > most
     return Text(f"silent for {silent:.0f} s" if late else "well", "red" if late else "green")

@@ -55,7 +55,8 @@ class RunRow(Base):
     lease_expires_at: Mapped[float | None]
     tags: Mapped[list[str]] = mapped_column(server_default="[]")
     config_revision: Mapped[int] = mapped_column(server_default="0")
-    doing: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
+    # Long in a large league, and of no interest to who writes: read only when it is asked for.
+    doing: Mapped[dict[str, Any]] = mapped_column(server_default="{}", deferred=True)
 
 
 class PlayerRow(Base):

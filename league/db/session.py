@@ -30,7 +30,11 @@ class Database:
                 parsed = parsed.set(drivername="postgresql+psycopg")
             self.url = parsed.render_as_string(hide_password=False)
             self.shown_url = parsed.render_as_string(hide_password=True)
-            self._engine: Engine = create_engine(parsed, pool_pre_ping=parsed.get_backend_name() != "sqlite")
+            self._engine: Engine = create_engine(
+                parsed,
+                pool_pre_ping=parsed.get_backend_name() != "sqlite",
+                pool_use_lifo=True,  # few connections with full caches rather than many
+            )
         except (ArgumentError, NoSuchModuleError, ImportError) as error:
             raise DatabaseError(f"database {url!r}: {error}") from error
         if self._engine.dialect.name == "sqlite":

@@ -25,7 +25,6 @@ from league.runtime.messages import LearnerOrders, LearnerReport, RolloutOrders,
 from league.runtime.rollout import RolloutPlayer
 
 FRAGMENTS_IN_FLIGHT = 2
-EXCHANGE_SECONDS = 0.5
 TICKS_BETWEEN_CHECKS = 4
 POLL_SECONDS = 0.03
 
@@ -178,8 +177,9 @@ class RolloutActor:
         self._learners = {name: self._home(name) for name in self._player.learners}
         self._pushes: dict[str, list[Any]] = {name: [] for name in self._learners}
         self._asked: Any = None
-        self._last_exchange = self._last_poll = 0.0
+        self._last_exchange = self._last_poll = self._interval = 0.0
         self._stopping = False
+        self._told_to_stop = threading.Event()
         self._playing_since = time.monotonic()
         self._evaluated = 0.0
 
@@ -187,17 +187,22 @@ class RolloutActor:
         """Returns when the games are made and everything is compiled."""
         return True
 
+    def stop(self) -> None:
+        """Ends `run` without waiting for the next report; called while it runs."""
+        self._told_to_stop.set()
+
     def run(self) -> None:
-        """Plays until the coordinator says stop."""
+        """Plays until told to stop, by the coordinator or by `stop`."""
         self._answer(ray.get(self._coordinator.exchange_rollout.remote(self._name, self._player.report())))
         self._playing_since = self._last_exchange = time.monotonic()
-        while not self._stopping:
+        while not self._stopping and not self._told_to_stop.is_set():
             for _ in range(TICKS_BETWEEN_CHECKS):
                 self._player.play_training()
             if self._evaluated < self._player.evaluation_share * (time.monotonic() - self._playing_since):
                 self._evaluate()
             self._send_fragments()
             self._exchange()
+        self._stopping = True
         if self._asked is not None:
             ray.get(self._asked)
         ray.get(self._coordinator.exchange_rollout.remote(self._name, self._player.report()))
@@ -205,7 +210,7 @@ class RolloutActor:
 
     def _evaluate(self) -> None:
         begin = time.monotonic()
-        if not self._player.play_evaluation():
+        if not self._player.play_evaluation() and self._player.is_idle:
             time.sleep(0.001)
         self._evaluated += time.monotonic() - begin
 
@@ -239,7 +244,7 @@ class RolloutActor:
 
     def _exchange(self) -> None:
         now = time.monotonic()
-        if self._asked is None and now - self._last_exchange >= EXCHANGE_SECONDS:
+        if self._asked is None and now - self._last_exchange >= self._interval:
             self._last_exchange = now
             self._asked = self._coordinator.exchange_rollout.remote(self._name, self._player.report())
         elif self._asked is not None and now - self._last_poll >= POLL_SECONDS:
@@ -251,7 +256,7 @@ class RolloutActor:
             self._answer(orders)
 
     def _answer(self, orders: RolloutOrders) -> None:
-        self._stopping = orders.stop
+        self._stopping, self._interval = orders.stop, orders.interval_seconds
         if orders.config is not None:
             self._config = orders.config
         for name in self._player.reconfigure(orders):

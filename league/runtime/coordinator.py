@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from agents.seating import Series
 from league.config import RunConfig
 from league.db.league_state import LeagueRepository
 from league.db.session import Database
@@ -27,6 +28,7 @@ from league.runtime.messages import (
     TakenOver,
     TakenSnapshot,
 )
+from league.runtime.pace import Pace
 
 METRICS_SECONDS = 2.0
 HISTORY_SECONDS = 4.0
@@ -72,6 +74,7 @@ class Coordinator:
         self._aborted, self._last_error = 0, ""
         self._failure: str | None = None
         self._doings = Doings()
+        self._pace = Pace(clock(), fixed=config.topology == "sync")
         self._learner_metrics: dict[str, dict[str, float]] = {}
         self._marks: list[tuple[float, int, int]] = []
         self._last_metrics = self._last_history = self._last_write = clock()
@@ -84,8 +87,9 @@ class Coordinator:
 
     def exchange_rollout(self, worker: str, report: RolloutReport) -> RolloutOrders:
         """Takes a worker's results in and answers with what to play next. Written before it is answered."""
+        begin = self._clock()
         if self._started is None:
-            self._started = self._clock()
+            self._started = begin
         self._obey()
         self._moves += report.moves
         self._games += report.games
@@ -98,8 +102,7 @@ class Coordinator:
         self._note_bad_episodes(sum(r.aborted for r in fresh), report.errors)
         self._manager.keep_episodes(report.episodes)
         stop = self.is_finished() or worker in self._leaving
-        training = [] if stop else self._manager.next_training_series(report.wanted_training)
-        evaluation = [] if stop else self._manager.next_evaluation_series(report.wanted_evaluation)
+        training, evaluation = ([], []) if stop else self._draw(report, begin)
         self._doings.handed_out(worker, [*training, *evaluation])
         if worker in self._leaving:
             self._doings.left(worker)
@@ -111,7 +114,19 @@ class Coordinator:
             if (player := self._manager.players[name]).state != "learning"
         }
         config = self._config if report.revision != self._revision else None
-        return RolloutOrders(training, evaluation, frozen, stop, config, self._revision)
+        now = self._clock()
+        self._pace.worked(now - begin, now)
+        return RolloutOrders(
+            training, evaluation, frozen, stop, self._pace.interval_seconds, config, self._revision
+        )
+
+    def _draw(self, report: RolloutReport, now: float) -> tuple[list[Series], list[Series]]:
+        """Draws what a worker shall play next: for learning, and for the ratings."""
+        training = self._manager.next_training_series(report.wanted_training, self._pace.episodes)
+        rated = self._pace.rated(report.wanted_evaluation, now)
+        evaluation = self._manager.next_evaluation_series(rated)
+        self._pace.rating(sum(s.episodes for s in evaluation))
+        return training, evaluation
 
     def exchange_learner(self, report: LearnerReport) -> LearnerOrders:
         """Takes the learners' states in and answers with what to do next. Written before it is answered."""
@@ -162,6 +177,11 @@ class Coordinator:
     def admit(self, worker: str) -> None:
         """A worker of this name plays again."""
         self._leaving.discard(worker)
+
+    def lose(self, worker: str, reason: str) -> None:
+        """A worker has died: what it was to play is taken back."""
+        self._manager.release(self._doings.left(worker))
+        self.note("worker_lost", worker=worker, reason=reason)
 
     def _home(self, order: Order) -> int:
         return home_of(order.player, self._config, self._learner_workers)
@@ -300,7 +320,7 @@ class Coordinator:
             games=self._games,
             history=history,
             metrics=metrics,
-            doing=None if metrics is None else self._doings.as_json(now),
+            doing=None if metrics is None else self._doings.as_json(now, self._pace.interval_seconds),
         )
         if force or changes.series or metrics or now - self._last_write >= 1.0:
             self._repository.save(changes, self._token)

@@ -10,8 +10,8 @@ from agents.seating import Series, SeriesResult
 from league.runtime.messages import LearnerReport
 
 WINDOW_SECONDS = 5.0
-# Of what a worker plays so many matches are told, those of most episodes.
-SHOWN = 12
+# Of what a worker plays so many matches are told, those of most episodes; of all workers so many.
+SHOWN, MOST_SHOWN = 12, 1024
 
 
 class _Rate:
@@ -71,9 +71,10 @@ class Doings:
         """These are to be played there."""
         self._workers.setdefault(worker, _Process()).playing.update({s.number: s for s in series})
 
-    def left(self, worker: str) -> None:
-        """A worker plays no more."""
-        self._workers.pop(worker, None)
+    def left(self, worker: str) -> list[Series]:
+        """A worker plays no more; returns what it was to play and has not reported."""
+        process = self._workers.pop(worker, None)
+        return [] if process is None else list(process.playing.values())
 
     def learnt(self, report: LearnerReport, now: float) -> None:
         """A learner process has reported."""
@@ -83,9 +84,11 @@ class Doings:
         process.rate.add(sum(max(0, n - process.steps.get(p, n)) for p, n in steps.items()), now)
         process.steps = steps
 
-    def as_json(self, now: float) -> dict[str, Any]:
-        """Returns it all for the store."""
+    def as_json(self, now: float, report_seconds: float) -> dict[str, Any]:
+        """Returns it all for the store. Args: report_seconds: between two reports of a worker."""
+        shown = max(1, min(SHOWN, MOST_SHOWN // max(len(self._workers), 1)))
         return {
+            "report_seconds": report_seconds,
             "workers": [
                 {
                     "name": name,
@@ -94,7 +97,7 @@ class Doings:
                     "waiting": round(w.waiting, 3),
                     "aborted": w.aborted,
                     "series": len(w.playing),
-                    "playing": _summed(w.playing.values()),
+                    "playing": _summed(w.playing.values(), shown),
                 }
                 for name, w in sorted(self._workers.items())
             ],
@@ -110,12 +113,12 @@ class Doings:
         }
 
 
-def _summed(playing: Any) -> list[dict[str, Any]]:
+def _summed(playing: Any, shown: int) -> list[dict[str, Any]]:
     matches: dict[tuple[Any, ...], int] = {}
     for series in playing:
         key = (series.players, series.purpose, series.branch)
         matches[key] = matches.get(key, 0) + series.episodes
-    most = sorted(matches.items(), key=lambda item: (-item[1], item[0]))[:SHOWN]
+    most = sorted(matches.items(), key=lambda item: (-item[1], item[0]))[:shown]
     return [
         {"players": list(players), "purpose": purpose, "branch": branch, "episodes": episodes}
         for (players, purpose, branch), episodes in most

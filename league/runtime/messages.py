@@ -45,13 +45,15 @@ class FrozenPlayer:
 class RolloutOrders:
     """What a worker shall play; `frozen` has every player in it that does not learn.
 
-    `config`: with its revision, when it is newer than what the worker plays by.
+    `interval_seconds`: until the worker shall report again. `config`: with its revision, when it is newer
+    than what the worker plays by.
     """
 
     training: list[Series]
     evaluation: list[Series]
     frozen: dict[str, FrozenPlayer]
     stop: bool
+    interval_seconds: float
     config: RunConfig | None = None
     revision: int = 0
 

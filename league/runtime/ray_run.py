@@ -9,17 +9,21 @@ import signal
 import tempfile
 import threading
 from collections.abc import Iterator
+from itertools import count
 from typing import Any
 
 import ray
 from ray.exceptions import RayError
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from league.config import RunConfig
+from league.config_sections import ResourcesConfig
 from league.errors import LeaseLostError, RuntimeFailedError
 from league.records import Snapshot
-from league.runtime.actors import CoordinatorActor, LearnerActor, RolloutActor, worker_name
+from league.runtime.actors import CoordinatorActor, LearnerActor, RolloutActor
 from league.runtime.messages import RunStatus
 from league.runtime.reaper import reaped
+from league.runtime.workers import RolloutWorkers
 
 OBJECT_STORE_BYTES = 512 * 1024 * 1024
 CONCURRENT_CALLS = 64
@@ -59,6 +63,31 @@ def local_ray(config: RunConfig) -> Iterator[None]:
             ray.shutdown()
 
 
+@contextlib.contextmanager
+def cluster_ray(address: str) -> Iterator[None]:
+    """A Ray that is there already, for the block; what we start in it goes when this process goes.
+
+    Raises:
+      RuntimeFailedError: nobody answers there.
+    """
+    terminated = signal.getsignal(signal.SIGTERM)
+    try:
+        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        raise RuntimeFailedError(f"no Ray cluster answers at {address}: {error}") from error
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, terminated)
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _needs(claimed: ResourcesConfig) -> dict[str, Any]:
+    """What Ray is told of an actor that claims this."""
+    return {"num_cpus": claimed.cpus, "resources": dict(claimed.resources)}
+
+
 class RayRun:
     """The actors of one run."""
 
@@ -82,22 +111,33 @@ class RayRun:
         self._config, self._checkpoint_url = config, checkpoint_url
         # A resumed run must not draw the games of its first life again.
         self._seed = config.seed * 10_007 + snapshot.run.next_series * 101
-        self._rollouts: dict[int, Any] = {}  # by worker's number; its loop, while it runs
-        self._leaving: dict[int, Any] = {}
-        self._actors: dict[int, Any] = {}
         with _translated():
+            # The database may be a file of this machine.
+            here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
             self._coordinator = (
                 ray.remote(CoordinatorActor)
-                .options(num_cpus=0)
+                .options(num_cpus=0, scheduling_strategy=here)
                 .remote(config, database_url, run_id, token, learner_workers=workers)
             )
-            make_learner = ray.remote(LearnerActor).options(num_cpus=1, max_concurrency=CONCURRENT_CALLS)
+            make_learner = ray.remote(LearnerActor).options(
+                max_concurrency=CONCURRENT_CALLS, **_needs(config.placement.learner)
+            )
             self._learners = [
                 make_learner.remote(config, checkpoint_url, i, workers, self._coordinator)
                 for i in range(workers)
             ]
-            self._make_rollout = ray.remote(RolloutActor).options(num_cpus=1)
-            actors = [self._new_rollout(i) for i in range(config.rollout.workers)]
+            make_rollout = ray.remote(RolloutActor).options(
+                max_concurrency=2,  # one plays, the other hears that it shall stop
+                **_needs(config.placement.rollout),
+            )
+            lives = count()
+
+            def new_rollout(number: int) -> Any:
+                seed = (self._seed + 10 * number + 1_000_003 * next(lives)) % 2**31
+                home = (config, checkpoint_url, number, seed, self._coordinator, self._learners)
+                return make_rollout.remote(*home)
+
+            self._rollouts = RolloutWorkers(new_rollout, self._coordinator)
             if snapshot.players:
                 for problems in ray.get([a.resume.remote(snapshot.players) for a in self._learners]):
                     for name, problem in problems:
@@ -110,41 +150,26 @@ class RayRun:
                     states |= founded[1]
                 ray.get(self._coordinator.found.remote(initial, states))
             ray.get([a.publish.remote() for a in self._learners])
-            ray.get([a.ready.remote() for a in actors])
             self._learning = [a.run.remote() for a in self._learners]
-            self._rollouts = {i: actor.run.remote() for i, actor in self._actors.items()}
+            self._rollouts.start(config.rollout.workers)
 
     def status(self) -> RunStatus:
-        """Returns where the run is. Raises: LeaseLostError, RuntimeFailedError: an actor died."""
+        """Returns where the run is, having replaced rollout workers that died.
+
+        Raises:
+          LeaseLostError: another supervisor owns the run. RuntimeFailedError: another actor died.
+        """
         with _translated():
-            loops = [*self._learning, *self._rollouts.values(), *self._leaving.values()]
-            done, _ = ray.wait(loops, num_returns=len(loops), timeout=0)
+            done, _ = ray.wait(self._learning, num_returns=len(self._learning), timeout=0)
             ray.get(done)  # raises what ended a loop that should not have ended
-            for number in [n for n, loop in self._leaving.items() if loop in done]:
-                del self._leaving[number], self._actors[number]
+            self._rollouts.watch()
             status: RunStatus = ray.get(self._coordinator.status.remote(), timeout=60)
             return status
 
     def scale(self, workers: int) -> None:
-        """Lets so many rollout workers play: starts more, or has the last ones finish and leave."""
-        if len(self._rollouts) == workers:
-            return
+        """Lets so many rollout workers play. Raises: as `status`."""
         with _translated():
-            for number in sorted(self._rollouts)[workers:]:
-                ray.get(self._coordinator.dismiss.remote(worker_name(number)))
-                self._leaving[number] = self._rollouts.pop(number)
-            for number in range(workers):
-                if number not in self._rollouts and number not in self._leaving:
-                    ray.get(self._coordinator.admit.remote(worker_name(number)))
-                    self._rollouts[number] = self._new_rollout(number).run.remote()
-
-    def _new_rollout(self, number: int) -> Any:
-        seed = (self._seed + 10 * number) % 2**31
-        actor = self._make_rollout.remote(
-            self._config, self._checkpoint_url, number, seed, self._coordinator, self._learners
-        )
-        self._actors[number] = actor
-        return actor
+            self._rollouts.scale(workers)
 
     def note(self, kind: str, player: str | None = None, **data: Any) -> None:
         """Writes an event down."""
@@ -155,7 +180,7 @@ class RayRun:
         """Stops play, saves the learners, writes everything. Raises: as `status`."""
         with _translated():
             ray.get(self._coordinator.stop.remote())
-            ray.get([*self._rollouts.values(), *self._leaving.values()], timeout=timeout)
+            self._rollouts.finish(timeout)
             for learner in self._learners:
                 ray.get(learner.stop.remote())
             ray.get(self._learning, timeout=timeout)

@@ -137,6 +137,11 @@ class RolloutPlayer:
         """One decision in every training game."""
         self._training.tick()
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether no training game is under way or waits to begin."""
+        return self._training.is_idle
+
     def play_evaluation(self) -> bool:
         """One decision in every rating game; False when there is none."""
         if self._evaluation.is_idle:

@@ -35,8 +35,13 @@ OnStatus = Callable[[RunStatus], None]
 class Supervisor:
     """Runs leagues out of a database: claims, starts, watches, restarts, releases."""
 
-    def __init__(self, database_url: str, checkpoint_url: str) -> None:
-        """Raises: DatabaseError, CheckpointError: a store cannot be opened."""
+    def __init__(self, database_url: str, checkpoint_url: str, ray_address: str | None = None) -> None:
+        """Args: ray_address: of a cluster to spread runs over; None: a Ray of each run's own on this machine.
+
+        Raises:
+          DatabaseError, CheckpointError: a store cannot be opened.
+        """
+        self._ray_address = ray_address
         self._database = Database(database_url)
         self._database.require_current()
         self._runs = RunRepository(self._database)
@@ -134,12 +139,14 @@ class Supervisor:
         snapshot = LeagueRepository(self._database, run_id).load()
         if config.topology == "sync":
             return self._play_serially(config, run_id, token, wanted, on_status)
-        # Ray reads this when it is imported. By its name it is for other systems; what it does is keep
-        # every Ray server on loopback, which ray.init's own node address does not.
-        os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
-        from league.runtime.ray_run import RayRun, local_ray  # half a second that a serial run need not pay
+        if self._ray_address is None:
+            # Ray reads this when it is imported. By its name it is for other systems; what it does is keep
+            # every Ray server on loopback, which ray.init's own node address does not.
+            os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+        # Half a second that a serial run need not pay.
+        from league.runtime.ray_run import RayRun, cluster_ray, local_ray
 
-        with local_ray(config):
+        with cluster_ray(self._ray_address) if self._ray_address else local_ray(config):
             run = RayRun(
                 config,
                 snapshot,

@@ -111,6 +111,12 @@ def test_nothing_that_dies_takes_the_league_with_it(tmp_path: Path, config: Path
         wait_for(service, run_id, "snapshot")
         (rollout,) = [p for p in cli.family(process) if "RolloutActor" in " ".join(p.cmdline())]
         rollout.kill()
+        wait_for(service, run_id, "worker_lost")
+        moves = service.run(run_id).moves
+        cli.wait_until(lambda: service.run(run_id).moves > moves + 20_000, "another worker's games")
+        assert "restarted" not in {e.kind for e in service.events(run_id)}
+        (learner,) = [p for p in cli.family(process) if "LearnerActor" in " ".join(p.cmdline())]
+        learner.kill()
         wait_for(service, run_id, "restarted", "resumed")
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does: every process of the group gets it
         output, _ = process.communicate(timeout=60)

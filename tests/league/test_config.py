@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from league.config import RunConfig
 from league.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]
+CONFIGS = ROOT / "configs"
+CLUSTERS = CONFIGS / "cluster"
 GOOD: dict[str, Any] = {"stop": {"minutes": 1}, "players": [{"role": "main"}]}
 
 
@@ -20,9 +24,24 @@ def error_for(**changes: Any) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "configs").rglob("*.yaml")), ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "path", sorted(set(CONFIGS.rglob("*.yaml")) - set(CLUSTERS.rglob("*"))), ids=lambda p: p.name
+)
 def test_every_config_of_the_repository_is_right(path: Path) -> None:
     assert RunConfig.from_yaml(path).roster()
+
+
+def test_the_clusters_of_the_repository_are_what_ray_and_kubernetes_take() -> None:
+    from ray.autoscaler._private.util import prepare_config, validate_config
+
+    validate_config(prepare_config(yaml.safe_load((CLUSTERS / "ray.yaml").read_text())))
+    made = yaml.safe_load((CLUSTERS / "kuberay.yaml").read_text())
+    assert (made["apiVersion"], made["kind"]) == ("ray.io/v1", "RayCluster")
+    for group in (made["spec"]["headGroupSpec"], *made["spec"]["workerGroupSpecs"]):
+        (container,) = group["template"]["spec"]["containers"]
+        mounted = {mount["name"] for mount in container["volumeMounts"]}
+        assert mounted == {volume["name"] for volume in group["template"]["spec"]["volumes"]}
+    subprocess.run(["bash", "-n", str(CLUSTERS / "slurm.sh")], check=True)
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ def sentence(event: EventRecord) -> str:
         "bad_episode": lambda: f"an episode broke down: {data.get('reason')}",
         "run_started": lambda: f"the league began with {data.get('players')} players",
         "restarted": lambda: f"processes were restarted: {data.get('reason')}",
+        "worker_lost": lambda: f"{data.get('worker')} died, another plays in its place: {data.get('reason')}",
         "checkpoint_damaged": lambda: f"{who}: {data.get('reason')}",
         "lost": lambda: f"{who} cannot be played any more and was retired: {data.get('reason')}",
         "rolled_back": lambda: f"{who} diverged and went back to its last good weights: {data.get('reason')}",

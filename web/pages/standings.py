@@ -142,7 +142,7 @@ def now_page(run_id: str, request: Request, league: League, who: Visitor) -> HTM
         "workers": doing.get("workers", []),
         "learners": doing.get("learners", []),
         "learning": metrics.get("learners", {}),
-        "late": LATE_SECONDS,
+        "late": LATE_SECONDS + doing.get("report_seconds", 0.0),
     }
     return templates.TemplateResponse(request, "now.html", context)
 
