@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
+import torch
 
 import envs
 from agents import kernels
@@ -81,6 +83,8 @@ class Collector:
         self._recorder = recorder
         rows = game.num_envs * (1 if spec.turn_based else spec.num_seats)
         self._sorted_obs = np.zeros((rows + ROW_MULTIPLE, spec.observation_size), spec.observation_dtype)
+        self._heads = np.zeros((len(self._sorted_obs), sum(spec.action_factors) + 1), np.float32)
+        self._asked = np.zeros(rows, np.bool_)
         self._actions = np.zeros(rows, np.int64)
         self._log_probs = np.zeros(rows, np.float32)
         self._values = np.zeros(rows, np.float32)
@@ -152,25 +156,23 @@ class Collector:
         flat = turns.obs.reshape(rows, -1)
         kernels.take_rows(flat, order, self._sorted_obs)
         uniforms = self._rng.random((rows, len(self._factors)), np.float32)
+        asked = self._ask_networks(order, starts)
+        kernels.sample_actions(
+            self._heads,
+            asked,
+            order,
+            turns.legal,
+            self._factors,
+            uniforms,
+            self._temperature,
+            self._actions,
+            self._log_probs,
+            self._values,
+        )
         for index in np.flatnonzero(np.diff(starts)):
-            begin, end = starts[index], starts[index + 1]
-            group = order[begin:end]
             chooser = self._policies[index]
-            # The rows that follow fill up the last block; their outputs are not looked at.
-            padded = -(-(end - begin) // ROW_MULTIPLE) * ROW_MULTIPLE
-            if isinstance(chooser, NetworkPolicy):
-                kernels.sample_actions(
-                    chooser.heads(self._sorted_obs[begin : begin + padded]),
-                    group,
-                    turns.legal,
-                    self._factors,
-                    uniforms,
-                    self._temperature,
-                    self._actions,
-                    self._log_probs,
-                    self._values,
-                )
-            elif chooser is not None:
+            if chooser is not None and not isinstance(chooser, NetworkPolicy):
+                group = order[starts[index] : starts[index + 1]]
                 self._actions[group] = chooser.act(
                     self._game, turns.env[group], turns.legal[group], self._rng
                 )
@@ -208,6 +210,32 @@ class Collector:
             self._trajectories.record_rewards(step)
         self.counts.episodes += self._seating.finish(step.ended, step.returns, step.aborted)
         self.counts.moves += rows
+
+    def _ask_networks(
+        self, order: npt.NDArray[np.int32], starts: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.bool_]:
+        """Has each network look at its rows of the sorted observations; returns which rows were looked at."""
+        asked = self._asked[: len(order)]
+        asked[:] = False
+        converted: dict[torch.dtype, torch.Tensor] = {}
+        sorted_obs = torch.from_numpy(self._sorted_obs[: len(order) + ROW_MULTIPLE])
+        heads = torch.from_numpy(self._heads)
+        with torch.inference_mode():
+            for index in np.flatnonzero(np.diff(starts)):
+                chooser = self._policies[index]
+                if not isinstance(chooser, NetworkPolicy):
+                    continue
+                begin, end = int(starts[index]), int(starts[index + 1])
+                asked[begin:end] = True
+                # The rows that follow fill up the last block; the next network writes over their outputs.
+                padded = begin + -(-(end - begin) // ROW_MULTIPLE) * ROW_MULTIPLE
+                if chooser.dtype is None:
+                    self._heads[begin:padded] = chooser.heads(self._sorted_obs[begin:padded])
+                    continue
+                if chooser.dtype not in converted:
+                    converted[chooser.dtype] = sorted_obs.to(chooser.dtype)
+                chooser.heads_of(converted[chooser.dtype][begin:padded], heads[begin:padded])
+        return asked
 
     def take_results(self) -> list[SeriesResult]:
         """Returns the series finished since the last call."""

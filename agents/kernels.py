@@ -52,6 +52,7 @@ def take_rows(source: npt.NDArray[Any], order: I32, out: npt.NDArray[Any]) -> No
 @numba.njit(cache=True)
 def sample_actions(
     heads: F32,
+    asked: npt.NDArray[np.bool_],
     rows: I32,
     legal: npt.NDArray[np.bool_],
     factors: npt.NDArray[np.int64],
@@ -66,7 +67,7 @@ def sample_actions(
     An action of several parts is drawn part by part, independently; its log-probability is their sum.
 
     Args:
-      heads: logits and value, [G, A + 1], for the rows named by `rows` [G].
+      heads: logits and value, [G, A + 1], for the rows named by `rows` [G]. asked: which of them count, [G].
       legal: bool [R, A]. factors: choices of each part, [F], A in all.
       uniforms: in [0, 1), [R, F].
       temperature: divides the logits; 0 plays the best.
@@ -75,6 +76,8 @@ def sample_actions(
     num_actions = legal.shape[1]
     weights = np.empty(num_actions, np.float32)
     for i in range(rows.shape[0]):
+        if not asked[i]:
+            continue
         row = rows[i]
         code, log_prob, start = 0, np.float32(0.0), 0
         for f in range(factors.shape[0]):
@@ -95,10 +98,13 @@ def sample_actions(
             for a in range(start, end):
                 weights[a] = 0.0
                 if legal[row, a]:
-                    total += np.exp(heads[i, a] - best)
-                    if temperature > 0.0:
+                    weight = np.exp(heads[i, a] - best)
+                    total += weight
+                    if temperature == 1.0:
+                        weights[a] = weight
+                    elif temperature > 0.0:
                         weights[a] = np.exp((heads[i, a] - best) / temperature)
-                        drawn_total += weights[a]
+                    drawn_total += weights[a]
             action = best_action
             if temperature > 0.0:
                 threshold = uniforms[row, f] * drawn_total

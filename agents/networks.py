@@ -141,6 +141,16 @@ class MLP(nn.Module):
             first.update(obs * self._scale)
 
 
+def linear_layers(network: nn.Module) -> list[tuple[torch.Tensor, torch.Tensor]] | None:
+    """Returns weight and bias of each layer of an MLP that is these and ReLU between them, None of others."""
+    if type(network) is not MLP or network._scale != 1.0:
+        return None
+    if isinstance(network.trunk[0], Normaliser):
+        return None
+    layers = [layer for layer in (*network.trunk, network.head) if isinstance(layer, nn.Linear)]
+    return [(layer.weight, layer.bias) for layer in layers]
+
+
 class ResidualBlock(nn.Module):
     """Two 3×3 convolutions around a shortcut (He et al. 2016), without batch statistics, which play lacks.
 

@@ -9,7 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import nn
+from torch.nn import functional
 
+from agents.networks import linear_layers
 from envs.vector_game import VectorGame
 
 
@@ -39,18 +41,44 @@ class NetworkPolicy:
 
     The behaviour policy that importance ratios are taken against is the one that runs here, so a lower
     precision changes no formula.
+
+    Attributes:
+      dtype: what `heads_of` takes; None: only `heads` will do.
     """
+
+    dtype: torch.dtype | None = None
 
     def __init__(self, network: nn.Module, dtype: torch.dtype = torch.float32) -> None:
         self._network = copy.deepcopy(network).to(dtype).eval().requires_grad_(False)
-        self._dtype = dtype
+        self.dtype = dtype
+
+        self._layers = linear_layers(self._network)
 
     def heads(self, obs: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
         """Args: obs: [R, D], any dtype. Returns: logits and value, float32 [R, A + 1]."""
         with torch.inference_mode():
-            out = self._network(torch.from_numpy(obs).to(self._dtype))
+            out = self._forward(torch.from_numpy(obs).to(self.dtype))
             array: npt.NDArray[np.float32] = out.float().numpy()
         return array
+
+    def heads_of(self, obs: torch.Tensor, out: torch.Tensor) -> None:
+        """The same without conversions, for who has many policies to ask; in inference mode.
+
+        Args:
+          obs: [R, D] of `dtype`. out: [R, A + 1], where logits and value are written.
+        """
+        # Other networks than ours may write into what they are given.
+        out.copy_(self._forward(obs if self._layers is not None else obs.clone()))
+
+    def _forward(self, obs: torch.Tensor) -> torch.Tensor:
+        if self._layers is None:
+            out: torch.Tensor = self._network(obs)
+            return out
+        # The same products without the modules around them, which cost as much as 100 rows.
+        *hidden, head = self._layers
+        for weight, bias in hidden:
+            obs = functional.linear(obs, weight, bias).relu_()
+        return functional.linear(obs, *head)
 
 
 def probabilities(

@@ -156,7 +156,7 @@ def _play_alone() -> Callable[[], int]:
         while collector.queued_episodes < NUM_ENVS:
             number = next(numbers)
             players = ("main", f"past.{number % OPPONENTS}")
-            collector.add_series(Series(number, players, (0, 0), (True, False), 256, "training", "bench"))
+            collector.add_series(Series(number, players, (0, 0), (True, False), 512, "training", "bench"))
         collector.tick()
         collector.take_results()
         while collector.ready_fragments("main"):

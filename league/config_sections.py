@@ -161,7 +161,7 @@ class RolloutConfig(Section):
     num_envs: int = Field(4096, ge=2, le=1_000_000, description="games at once in a worker")
     fragment_length: int = Field(16, ge=1, le=4096, description="T, decisions of one seat in a row")
     fragment_lanes: int = Field(1024, ge=1, description="B, such rows in a fragment")
-    episodes_per_series: int = Field(256, ge=2, description="games between one pair before the next is drawn")
+    episodes_per_series: int = Field(512, ge=2, description="games between one pair before the next is drawn")
 
 
 class ResourcesConfig(Section):

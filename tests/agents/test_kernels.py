@@ -20,9 +20,11 @@ def sample(
     n = len(heads)
     actions, log_probs, values = np.zeros(n, np.int64), np.zeros(n, np.float32), np.zeros(n, np.float32)
     uniforms = np.random.default_rng(seed).random((n, len(factors or (1,))), np.float32)
-    rows = np.arange(n, dtype=np.int32)
+    rows, asked = np.arange(n, dtype=np.int32), np.ones(n, np.bool_)
     parts = np.array(factors or (legal.shape[1],), np.int64)
-    kernels.sample_actions(heads, rows, legal, parts, uniforms, temperature, actions, log_probs, values)
+    kernels.sample_actions(
+        heads, asked, rows, legal, parts, uniforms, temperature, actions, log_probs, values
+    )
     return actions, log_probs, values
 
 
@@ -31,6 +33,18 @@ def test_group_rows_sorts_stably_by_policy() -> None:
     order, starts = kernels.group_rows(policy, 4)
     assert order.tolist() == [1, 4, 3, 0, 2]
     assert starts.tolist() == [0, 2, 3, 5, 5]
+
+
+def test_rows_that_were_not_asked_stay_as_they_are() -> None:
+    heads, legal = np.array([[0.0, 9.0, 0.5]] * 3, np.float32), np.ones((3, 2), np.bool_)
+    actions, values = np.full(3, 7), np.zeros(3, np.float32)
+    rows, asked = np.array([2, 0, 1], np.int32), np.array([True, False, True])
+    parts, uniforms = np.array([2]), np.full((3, 1), 0.5, np.float32)
+    kernels.sample_actions(
+        heads, asked, rows, legal, parts, uniforms, 0.0, actions, np.zeros(3, np.float32), values
+    )
+    assert actions.tolist() == [7, 1, 1]
+    assert values.tolist() == [0.0, 0.5, 0.5]
 
 
 def test_actions_are_drawn_from_the_masked_softmax() -> None:

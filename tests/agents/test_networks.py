@@ -12,7 +12,8 @@ from agents import weights
 from agents.algorithms.config import LearningConfig
 from agents.errors import AgentError
 from agents.learner import Learner
-from agents.networks import MLP, NetworkSpec, Normaliser, build
+from agents.networks import MLP, NetworkSpec, Normaliser, build, linear_layers
+from agents.policy import NetworkPolicy
 from agents.trajectories import Trajectories
 from envs.native.connect_four import ConnectFour
 from envs.vector_game import Step
@@ -43,6 +44,20 @@ def test_they_are_saved_with_the_weights_and_go_with_a_learners_state() -> None:
         assert restored == spec
         assert torch.equal(network(obs), learner.network(obs))
     assert not torch.equal(build(spec, 0)(obs), learner.network(obs))
+
+
+def test_a_policy_forwards_as_its_network_does() -> None:
+    obs = np.random.default_rng(0).random((64, 12), np.float32)
+    for spec in (NetworkSpec(12, 3), NetworkSpec(12, 3, normalise=True), NetworkSpec(12, 3, scale=0.5)):
+        network = build(spec, 0)
+        policy = NetworkPolicy(network)
+        assert (linear_layers(network) is None) == (spec != NetworkSpec(12, 3))
+        out = torch.zeros(64, 4)
+        with torch.inference_mode():
+            expected = network(torch.from_numpy(obs))
+            policy.heads_of(torch.from_numpy(obs), out)
+        assert torch.equal(out, expected)
+        assert np.array_equal(policy.heads(obs), expected.numpy())
 
 
 def test_images_are_scaled() -> None:

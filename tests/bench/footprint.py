@@ -62,7 +62,7 @@ def _has_learnt(home: str) -> bool:
         return False
     with contextlib.suppress(LeagueError):
         service = Stores.from_environment(home).service()
-        return any(p.steps > 0 for run in service.runs() for p in service.players(run.id) if p.role == "main")
+        return any(p.steps > 0 for run in service.runs() for p in service.players(run.id, limit=10))
     return False
 
 
