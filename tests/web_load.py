@@ -4,8 +4,9 @@
 
 1. A run of 2,000 players and 1,000,000 recorded games in Chromium: how soon after navigation the standings
    can be scrolled and filtered, how soon a far part of the table is there, how soon the map is drawn.
-2. Twenty pages open for half an hour, over that run and over a league that has a day behind it and trains on,
-   at low priority: does the server's memory grow? The league's pool does not, as what is held grows with it.
+2. Twenty pages open for half an hour, over that run and over a league that has a day behind it and trains
+   on, at low priority: does the server's memory grow? The league's pool does not, as what is held grows
+   with it.
 """
 
 from __future__ import annotations
@@ -176,8 +177,8 @@ def as_page(found: dict[str, Any]) -> str:
             for key, title in rows.items()
         ),
         "",
-        f"With {PAGES} pages open {found['memory'][-1][0]:.0f} minutes, half of them over that run, half over a",
-        "league with a day behind it that trains on, "
+        f"With {PAGES} pages open {found['memory'][-1][0]:.0f} minutes, half of them over that run, half",
+        "over a league with a day behind it that trains on, "
         f"the server holds {mib[:third].mean():.0f} MiB in the first third after "
         f"{WARM_UP_SECONDS / 60:.0f} minutes of warm-up and {mib[-third:].mean():.0f} MiB in the last "
         f"({slope:+.2f} MiB a minute).",
