@@ -83,7 +83,7 @@ class Collector:
         self._recorder = recorder
         rows = game.num_envs * (1 if spec.turn_based else spec.num_seats)
         self._sorted_obs = np.zeros((rows + ROW_MULTIPLE, spec.observation_size), spec.observation_dtype)
-        self._heads = np.zeros((len(self._sorted_obs), sum(spec.action_factors) + 1), np.float32)
+        self._heads = np.zeros((len(self._sorted_obs), spec.num_actions + 1), np.float32)
         self._asked = np.zeros(rows, np.bool_)
         self._actions = np.zeros(rows, np.int64)
         self._log_probs = np.zeros(rows, np.float32)

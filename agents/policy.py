@@ -51,7 +51,6 @@ class NetworkPolicy:
     def __init__(self, network: nn.Module, dtype: torch.dtype = torch.float32) -> None:
         self._network = copy.deepcopy(network).to(dtype).eval().requires_grad_(False)
         self.dtype = dtype
-
         self._layers = linear_layers(self._network)
 
     def heads(self, obs: npt.NDArray[Any]) -> npt.NDArray[np.float32]:

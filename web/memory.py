@@ -28,7 +28,7 @@ def give_back() -> bool:
     """Returns freed memory to the kernel, rubbish collected first; False where the C library cannot.
 
     A page of a league is megabytes of short-lived objects, and glibc keeps what lies free. What outlived two
-    collections would wait for the third kind, which `collect_seldom` has put off by hours.
+    collections would wait long for the third kind, which `collect_seldom` has put off.
     """
     gc.collect()
     libc = _glibc()

@@ -29,6 +29,8 @@ OBJECT_STORE_BYTES = 512 * 1024 * 1024
 CONCURRENT_CALLS = 64
 # Ray starts nothing beyond the cores it was told of, and workers may be added while a run runs.
 SPARE_WORKERS = 256
+# A cluster in which no machine has room for the learners is not waited for longer.
+START_SECONDS = 300.0
 
 
 @contextlib.contextmanager
@@ -43,9 +45,8 @@ def local_ray(config: RunConfig) -> Iterator[None]:
     # Ray would warn of each of these on a terminal that shows the league's progress.
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    terminated = signal.getsignal(signal.SIGTERM)
     with reaped(folder):
-        ray.init(
+        _join(
             address="local",
             num_cpus=max(os.cpu_count() or 1, workers) + SPARE_WORKERS,
             include_dashboard=False,
@@ -54,9 +55,6 @@ def local_ray(config: RunConfig) -> Iterator[None]:
             object_store_memory=OBJECT_STORE_BYTES,
             _temp_dir=folder,
         )
-        if threading.current_thread() is threading.main_thread():
-            # Ray answers SIGTERM by dying on the spot; ours has the learners saved first.
-            signal.signal(signal.SIGTERM, terminated)
         try:
             yield
         finally:
@@ -70,17 +68,22 @@ def cluster_ray(address: str) -> Iterator[None]:
     Raises:
       RuntimeFailedError: nobody answers there.
     """
-    terminated = signal.getsignal(signal.SIGTERM)
     try:
-        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+        _join(address=address, log_to_driver=False, logging_level=logging.ERROR)
     except (ConnectionError, RuntimeError, ValueError) as error:
         raise RuntimeFailedError(f"no Ray cluster answers at {address}: {error}") from error
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, terminated)
     try:
         yield
     finally:
         ray.shutdown()
+
+
+def _join(**options: Any) -> None:
+    """Begins or joins a Ray and keeps what answers SIGTERM: Ray's would die on the spot, ours saves first."""
+    terminated = signal.getsignal(signal.SIGTERM)
+    ray.init(**options)
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, terminated)
 
 
 def _needs(claimed: ResourcesConfig) -> dict[str, Any]:
@@ -139,13 +142,15 @@ class RayRun:
 
             self._rollouts = RolloutWorkers(new_rollout, self._coordinator)
             if snapshot.players:
-                for problems in ray.get([a.resume.remote(snapshot.players) for a in self._learners]):
+                for problems in ray.get(
+                    [a.resume.remote(snapshot.players) for a in self._learners], timeout=START_SECONDS
+                ):
                     for name, problem in problems:
                         self.note("checkpoint_damaged", name, reason=problem)
             else:
                 initial: dict[str, str] = {}
                 states: dict[str, str] = {}
-                for founded in ray.get([a.found.remote() for a in self._learners]):
+                for founded in ray.get([a.found.remote() for a in self._learners], timeout=START_SECONDS):
                     initial |= founded[0]
                     states |= founded[1]
                 ray.get(self._coordinator.found.remote(initial, states))

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 from league.checkpoints import CheckpointStore
 from league.config import RunConfig
+from league.config_sections import PlacementConfig
 from league.db.league_state import LeagueRepository
 from league.db.runs import RunRepository
 from league.db.session import Database
@@ -146,6 +147,8 @@ class Supervisor:
         # Half a second that a serial run need not pay.
         from league.runtime.ray_run import RayRun, cluster_ray, local_ray
 
+        if self._ray_address is None:  # on one machine the processes share what there is
+            config = config.model_copy(update={"placement": PlacementConfig()})
         with cluster_ray(self._ray_address) if self._ray_address else local_ray(config):
             run = RayRun(
                 config,

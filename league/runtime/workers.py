@@ -21,6 +21,7 @@ from league.runtime.actors import worker_name
 # So many deaths a worker, and some more, within so long a time: then the whole run is begun anew.
 LOSSES_ALLOWED, LOSSES_EACH, WINDOW_SECONDS = 5, 1, 600.0
 LONGEST_DELAY_SECONDS = 30.0
+START_SECONDS = 60.0
 
 
 class RolloutWorkers:
@@ -40,7 +41,9 @@ class RolloutWorkers:
         self._losses: deque[float] = deque()
 
     def start(self, count: int) -> None:
-        """Starts the first workers and returns when one of them is ready; the others begin as they can.
+        """Starts the first workers; returns when one of them is ready, or none has found room for a minute.
+
+        The others begin as they can.
 
         Raises:
           RayError: it did not start.
@@ -48,7 +51,7 @@ class RolloutWorkers:
         self._wanted = count
         for number in range(count):
             self._play(number)
-        first, _ = ray.wait(list(self._ready.values()), num_returns=1)
+        first, _ = ray.wait(list(self._ready.values()), num_returns=1, timeout=START_SECONDS)
         ray.get(first)
 
     def watch(self) -> None:

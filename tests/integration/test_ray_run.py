@@ -29,6 +29,7 @@ network: {hidden: [32]}
 learner: {minibatch: 1024}
 rollout: {num_envs: 512, fragment_length: 8, fragment_lanes: 256, episodes_per_series: 32}
 evaluation: {num_envs: 32, episodes: 8}
+placement: {rollout: {cpus: 1000, resources: {play: 1}}}  # means nothing on one machine
 save_interval_seconds: 0.5
 """
 
