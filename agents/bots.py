@@ -3,19 +3,40 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 import pyspiel
 
 from agents.errors import UnknownBotError
-from agents.policy import Bot
 from envs.actions import random_actions
 from envs.spec import GameSpec
 from envs.vector_game import VectorGame
 
 # A game with more is not searched to its end.
 MOST_POSITIONS = 20_000
+
+
+@runtime_checkable
+class Bot(Protocol):
+    """A player of fixed strength without a network."""
+
+    def act(
+        self,
+        game: VectorGame,
+        env: npt.NDArray[np.int32],
+        legal: npt.NDArray[np.bool_],
+        rng: np.random.Generator,
+    ) -> npt.NDArray[np.int64]:
+        """Chooses an action for each row.
+
+        Args:
+          game: the batch, for bots that look at the position itself.
+          env: whose turn it is in which game, [R].
+          legal: bool [R, A].
+          rng: the only source of chance.
+        """
 
 
 class RandomBot:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from time import perf_counter
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +18,13 @@ import torch
 import envs
 from agents import kernels
 from agents.fragment import Fragment
-from agents.networks import NetworkSpec, build
+from agents.network_spec import NetworkSpec
+from agents.networks import build
 from agents.policy import NetworkPolicy, Policy
 from agents.recorder import Recorder
 from agents.seating import Seating, Series, SeriesResult
 from agents.trajectories import Trajectories
-from envs.vector_game import VectorGame
+from envs.vector_game import Turns, VectorGame
 
 # Rows a forward are rounded up to this: oneDNN compiles a bfloat16 kernel for each new number of rows
 # and group sizes take every value. 353,000 -> 526,000 moves/s with 16 opponents, one core.
@@ -31,11 +33,17 @@ ROW_MULTIPLE = 32
 
 @dataclass
 class PlayCounts:
-    """What has been played since the start."""
+    """What has been played since the start.
+
+    `env_seconds`: in the game. `inference_seconds`: in networks and bots, which were asked `forwards` times.
+    """
 
     moves: int = 0
     episodes: int = 0
     learning_steps: int = 0
+    env_seconds: float = 0.0
+    inference_seconds: float = 0.0
+    forwards: int = 0
 
 
 class Collector:
@@ -149,14 +157,18 @@ class Collector:
 
     def tick(self) -> None:
         """Plays one decision in every game."""
+        begin = perf_counter()
         turns = self._game.turns()
+        self.counts.env_seconds += perf_counter() - begin
         rows = len(turns.env)
         policy = self._seating.policy_of[turns.env, turns.seat]
         order, starts = kernels.group_rows(policy, len(self._policies))
         flat = turns.obs.reshape(rows, -1)
         kernels.take_rows(flat, order, self._sorted_obs)
         uniforms = self._rng.random((rows, len(self._factors)), np.float32)
+        begin = perf_counter()
         asked = self._ask_networks(order, starts)
+        self.counts.inference_seconds += perf_counter() - begin
         kernels.sample_actions(
             self._heads,
             asked,
@@ -169,13 +181,7 @@ class Collector:
             self._log_probs,
             self._values,
         )
-        for index in np.flatnonzero(np.diff(starts)):
-            chooser = self._policies[index]
-            if chooser is not None and not isinstance(chooser, NetworkPolicy):
-                group = order[starts[index] : starts[index + 1]]
-                self._actions[group] = chooser.act(
-                    self._game, turns.env[group], turns.legal[group], self._rng
-                )
+        self._ask_bots(order, starts, turns)
         actions = self._actions[:rows]
         if self._trajectories is not None:
             self.counts.learning_steps += self._trajectories.record_decisions(
@@ -203,13 +209,29 @@ class Collector:
                 self._policy,
                 (lambda: self._game.histories(watched)[0]) if told else None,
             )
+        begin = perf_counter()
         step = self._game.step(actions)
+        self.counts.env_seconds += perf_counter() - begin
         if recorder is not None:
             recorder.see_step(step, *self._seating.seated(recorder.env))
         if self._trajectories is not None:
             self._trajectories.record_rewards(step)
         self.counts.episodes += self._seating.finish(step.ended, step.returns, step.aborted)
         self.counts.moves += rows
+
+    def _ask_bots(self, order: npt.NDArray[np.int32], starts: npt.NDArray[np.int64], turns: Turns) -> None:
+        """Has each player without a network choose in its rows."""
+        begin = perf_counter()
+        asked = np.flatnonzero(np.diff(starts))
+        for index in asked:
+            chooser = self._policies[index]
+            if chooser is not None and not isinstance(chooser, NetworkPolicy):
+                group = order[starts[index] : starts[index + 1]]
+                self._actions[group] = chooser.act(
+                    self._game, turns.env[group], turns.legal[group], self._rng
+                )
+        self.counts.inference_seconds += perf_counter() - begin
+        self.counts.forwards += len(asked)
 
     def _ask_networks(
         self, order: npt.NDArray[np.int32], starts: npt.NDArray[np.int64]

@@ -14,7 +14,7 @@ from torch import nn
 from agents import networks, weights
 from agents.algorithms.loss import masked
 from agents.errors import AgentError
-from agents.networks import NetworkSpec
+from agents.network_spec import NetworkSpec
 
 HELD_OUT = 0.1
 

@@ -18,7 +18,7 @@ from agents.algorithms.off_policy import Lanes, off_policy_loss
 from agents.algorithms.ppo import ppo_loss
 from agents.errors import DivergenceError, WeightsError
 from agents.fragment import Fragment
-from agents.networks import NetworkSpec
+from agents.network_spec import NetworkSpec
 from agents.processor import resolve_precision
 from agents.references import References
 from agents.returns import gae

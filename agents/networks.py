@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -11,72 +10,10 @@ import torch
 from torch import nn
 
 from agents.errors import AgentError
+from agents.network_spec import OWN, NetworkSpec
 from envs.errors import GameError
 from envs.foreign import imported
 from envs.ids import split_parameters
-
-# How the id of a network of one's own begins.
-OWN = "python:"
-# A cnn halves what is larger, rows and columns, until it is not.
-LARGEST_MAP = 24
-
-
-@dataclass(frozen=True)
-class NetworkSpec:
-    """Everything needed to build a network again; stored with its weights.
-
-    Attributes:
-      kind: `mlp`; `cnn`: residual convolutions over planes, then `hidden` layers; or one's own by
-        `python:package.module:factory(parameters)`: see `Factory`.
-      observation_size: numbers in one observation, flattened.
-      num_actions: logits: the size of the discrete action space, or of its parts together.
-      hidden: width of each hidden layer.
-      factors: choices of each part of an action; empty: it has one.
-      scale: observations are multiplied by it first: 1/255 for images.
-      observation_shape: planes, rows and columns, for a cnn. channels, blocks: of its residual tower.
-      normalise: they are then brought to mean 0 and variance 1 by what the player has seen so far, which is
-        kept with the weights.
-    """
-
-    observation_size: int
-    num_actions: int
-    hidden: tuple[int, ...] = (128, 128)
-    kind: str = "mlp"
-    factors: tuple[int, ...] = ()
-    scale: float = 1.0
-    normalise: bool = False
-    observation_shape: tuple[int, ...] = ()
-    channels: int = 32
-    blocks: int = 2
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @staticmethod
-    def from_json(data: dict[str, Any]) -> NetworkSpec:
-        listed = {name: tuple(data.get(name, ())) for name in ("factors", "observation_shape")}
-        return NetworkSpec(**{**data, "hidden": tuple(data["hidden"]), **listed})
-
-    @property
-    def num_parameters(self) -> int:
-        """Weights and biases, without the statistics of observations."""
-        features = self.observation_size
-        tower = 0
-        if self.kind == "cnn":
-            planes, rows, columns = self.observation_shape
-            between = 9 * self.channels * self.channels + self.channels
-            tower = 9 * planes * self.channels + self.channels + 2 * self.blocks * between
-            for _ in range(self.halvings):
-                rows, columns = -(-rows // 2), -(-columns // 2)
-            features = self.channels * rows * columns
-        widths = (features, *self.hidden, self.num_actions + 1)
-        return tower + sum((a + 1) * b for a, b in pairwise(widths))
-
-    @property
-    def halvings(self) -> int:
-        """How often a cnn halves rows and columns on the way, so that large pictures become small ones."""
-        longest = max(self.observation_shape[1:], default=0)
-        return max(0, math.ceil(math.log2(longest / LARGEST_MAP))) if longest > LARGEST_MAP else 0
 
 
 class Normaliser(nn.Module):
@@ -237,7 +174,7 @@ def _head(features: int, num_actions: int) -> nn.Linear:
     return head
 
 
-KINDS: dict[str, type[MLP] | type[ResidualCNN]] = {"mlp": MLP, "cnn": ResidualCNN}
+_CLASSES: dict[str, type[MLP] | type[ResidualCNN]] = {"mlp": MLP, "cnn": ResidualCNN}
 
 
 def build(spec: NetworkSpec, seed: int | None = None) -> nn.Module:
@@ -247,9 +184,9 @@ def build(spec: NetworkSpec, seed: int | None = None) -> nn.Module:
       AgentError: unknown kind, a cnn without planes, or a factory that does not keep the contract.
     """
     own = spec.kind.startswith(OWN)
-    if not own and spec.kind not in KINDS:
+    if not own and spec.kind not in _CLASSES:
         raise AgentError(
-            f"unknown network kind {spec.kind!r}; known: {', '.join(KINDS)}, python:MODULE:FACTORY"
+            f"unknown network kind {spec.kind!r}; known: {', '.join(_CLASSES)}, python:MODULE:FACTORY"
         )
     if spec.kind == "cnn" and (
         len(spec.observation_shape) != 3 or math.prod(spec.observation_shape) != spec.observation_size
@@ -258,10 +195,10 @@ def build(spec: NetworkSpec, seed: int | None = None) -> nn.Module:
             f"a cnn needs observations of planes, rows and columns; these are {list(spec.observation_shape)}"
         )
     if seed is None:
-        return _own(spec) if own else KINDS[spec.kind](spec)
+        return _own(spec) if own else _CLASSES[spec.kind](spec)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return _own(spec) if own else KINDS[spec.kind](spec)
+        return _own(spec) if own else _CLASSES[spec.kind](spec)
 
 
 class Factory(Protocol):

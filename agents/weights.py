@@ -13,7 +13,7 @@ from torch import nn
 
 from agents import networks
 from agents.errors import WeightsError
-from agents.networks import NetworkSpec
+from agents.network_spec import NetworkSpec
 
 _KEY = "league"
 # Where a learner's state keeps the network's weights.

@@ -21,7 +21,8 @@ from agents.algorithms.config import LearningConfig
 from agents.collector import Collector
 from agents.fragment import Fragment
 from agents.learner import Learner
-from agents.networks import NetworkSpec, build
+from agents.network_spec import NetworkSpec
+from agents.networks import build
 from agents.policy import NetworkPolicy
 from agents.processor import keep_freed_pages, resolve_precision
 from agents.seating import Series

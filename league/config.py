@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError, model_validator
 import envs
 from agents.bots import make_bot
 from agents.errors import AgentError
-from agents.networks import NetworkSpec, build
+from agents.network_spec import NetworkSpec
 from envs.errors import GameError
 from envs.spec import GameSpec
 from league.config_errors import explain_all, nearest
@@ -192,7 +192,7 @@ class RunConfig(Section):
         for role in ("main_exploiter", "league_exploiter"):
             if role in roles and "main" not in roles:
                 raise ValueError(f"players: {role} has no main to exploit; add a player with role: main")
-        if self.topology == "sync" and self.rollout.workers != 1:
+        if self.topology == "sync" and self.rollout.workers not in (1, "auto"):
             raise ValueError(
                 f"rollout.workers: {self.rollout.workers} with topology: sync, which plays in one process; "
                 "set it to 1 or topology: async"
@@ -284,6 +284,8 @@ class RunConfig(Section):
         ):
             if network is None or network.kind == "mlp":
                 continue
+            from agents.networks import build  # torch: a second and 150 MB that a coordinator need not spend
+
             if network.kind == "cnn" and len(spec.observation_shape) != 3:
                 raise ConfigError(
                     f"{source}: {path}.kind: cnn needs observations of planes, rows and columns; those of "

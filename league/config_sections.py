@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from agents.algorithms.config import Algorithm, LearningConfig, Schedule
-from agents.networks import KINDS, OWN
+from agents.network_spec import KINDS, OWN
 from league.config_errors import nearest
 from matchmaking.evaluation import EvaluationRule
 from matchmaking.population import PopulationRule
@@ -157,7 +157,11 @@ class PopulationConfig(Section):
 class RolloutConfig(Section):
     """How games are played."""
 
-    workers: int = Field(1, ge=1, le=10_000, description="rollout processes, a core each")
+    workers: Annotated[int, Field(ge=1, le=10_000)] | Literal["auto"] = Field(
+        "auto",
+        description="rollout processes, a core each; auto: as many as there are cores beside the learners', "
+        "fewer where they would wait for the learners",
+    )
     num_envs: int = Field(4096, ge=2, le=1_000_000, description="games at once in a worker")
     fragment_length: int = Field(16, ge=1, le=4096, description="T, decisions of one seat in a row")
     fragment_lanes: int = Field(1024, ge=1, description="B, such rows in a fragment")

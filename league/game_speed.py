@@ -16,7 +16,8 @@ from open_spiel.python.observation import make_observation
 import envs
 from agents.bots import RandomBot
 from agents.collector import Collector
-from agents.networks import NetworkSpec, build
+from agents.network_spec import NetworkSpec
+from agents.networks import build
 from agents.policy import NetworkPolicy
 from agents.seating import Series
 from envs.actions import random_actions

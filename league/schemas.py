@@ -397,6 +397,10 @@ class Worker(BaseModel):
     silent_seconds: float
     moves_per_second: int
     waiting: float
+    spent: dict[str, float] = Field(
+        {}, description="shares of its time: env, inference, transfer, waiting; the rest keeps the books"
+    )
+    rows_per_forward: int = Field(0, description="observations that a network or bot is asked about at once")
     aborted: int = Field(description="episodes that broke down")
     series: int
     playing: list[Playing]
@@ -408,6 +412,7 @@ class LearnerProcess(BaseModel):
     name: str
     silent_seconds: float
     steps_per_second: int
+    spent: dict[str, float] = Field({}, description="shares of its time: learning, transfer, waiting")
     players: list[str]
 
 

@@ -109,7 +109,7 @@ def _description(network: str) -> Any:
 
 
 def _spec(described: Any) -> Any:
-    from agents.networks import NetworkSpec
+    from agents.network_spec import NetworkSpec
 
     if not isinstance(described, dict):
         raise BadRequestError('network: an object such as {"observation_size": 126, "num_actions": 7}')

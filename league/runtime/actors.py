@@ -2,6 +2,9 @@
 
 Nobody waits for anybody on the way: a worker asks for its next series while it plays, fragments go to
 learners by object reference with at most two in flight a player, and weights come back with the answer.
+
+Who starts these actors imports this module, and so does the coordinator. What learns and plays is imported
+where it runs: elsewhere it would cost a second and 200 MB.
 """
 
 from __future__ import annotations
@@ -10,19 +13,18 @@ import queue
 import threading
 import time
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ray
-import torch
 
-from agents.fragment import Fragment
-from agents.processor import keep_freed_pages
 from league.config import RunConfig
 from league.records import PlayerRecord
 from league.runtime.coordinator import Coordinator
-from league.runtime.learning import LearnerPool, home_of
+from league.runtime.homes import home_of
 from league.runtime.messages import LearnerOrders, LearnerReport, RolloutOrders, WeightsUpdate
-from league.runtime.rollout import RolloutPlayer
+
+if TYPE_CHECKING:
+    from agents.fragment import Fragment
 
 FRAGMENTS_IN_FLIGHT = 2
 TICKS_BETWEEN_CHECKS = 4
@@ -34,6 +36,10 @@ def worker_name(number: int) -> str:
 
 
 def _prepare_process() -> None:
+    import torch
+
+    from agents.processor import keep_freed_pages
+
     torch.set_num_threads(1)  # a process a core: more threads would fight over it
     keep_freed_pages()
 
@@ -48,6 +54,8 @@ class LearnerActor:
     def __init__(
         self, config: RunConfig, checkpoint_url: str, worker: int, workers: int, coordinator: Any
     ) -> None:
+        from league.runtime.learning import LearnerPool
+
         _prepare_process()
         self._config, self._revision = config, 0
         self._pool = LearnerPool(config, checkpoint_url, worker, workers)
@@ -58,6 +66,9 @@ class LearnerActor:
         self._refs: dict[str, tuple[WeightsUpdate, Any]] = {}
         self._lock = threading.Lock()
         self._stopping = threading.Event()
+        self._threads = 1
+        # Seconds since the last report.
+        self._reported, self._learnt, self._waited = time.monotonic(), 0.0, 0.0
 
     def found(self) -> tuple[dict[str, str], dict[str, str]]:
         """Stores the learners as they begin."""
@@ -96,21 +107,35 @@ class LearnerActor:
                 self._refs[player] = (latest, ref)
         return [ref]
 
+    def use_threads(self, count: int) -> None:
+        """Learns in so many threads from the next fragment on."""
+        self._threads = count
+
     def stop(self) -> None:
         """Ends `run` after the update in progress."""
         self._stopping.set()
 
     def run(self) -> None:
         """Learns until told to stop, reporting to the coordinator about once a second."""
+        import torch
+
+        threads = 1
         asked: Any = None
-        last_report = time.monotonic()
+        last_report = self._reported = time.monotonic()
         while not self._stopping.is_set():
+            if threads != self._threads:
+                threads = self._threads
+                torch.set_num_threads(threads)  # counts for the thread that calls it
+            begin = time.monotonic()
             try:
                 fragment = self._fragments.get(timeout=0.05)
             except queue.Empty:
-                pass
+                self._waited += time.monotonic() - begin
             else:
+                got = time.monotonic()
                 self._pool.learn(fragment)
+                self._waited += got - begin
+                self._learnt += time.monotonic() - got
                 self._room_of(fragment.player).release()
                 self._publish(fragment.player)
             now = time.monotonic()
@@ -138,14 +163,20 @@ class LearnerActor:
         self._stopping.set()
 
     def _report(self) -> LearnerReport:
-        return replace(self._pool.report(), revision=self._revision)
+        report = replace(self._pool.report(), revision=self._revision)
+        now = time.monotonic()
+        seconds = max(now - self._reported, 1e-3)
+        learning, waiting = self._learnt / seconds, self._waited / seconds
+        self._reported, self._learnt, self._waited = now, 0.0, 0.0
+        spent = {"learning": learning, "transfer": max(0.0, 1.0 - learning - waiting), "waiting": waiting}
+        return replace(report, spent=spent)
 
     def _room_of(self, player: str) -> threading.Semaphore:
         """What a player's fragments wait for, so that no worker runs far ahead of its learner."""
         with self._lock:
             room = self._room.get(player)
             if room is None:
-                room = threading.Semaphore(FRAGMENTS_IN_FLIGHT * self._config.rollout.workers)
+                room = threading.Semaphore(FRAGMENTS_IN_FLIGHT)
                 self._room[player] = room
             return room
 
@@ -168,6 +199,8 @@ class RolloutActor:
         learners: list[Any],
     ) -> None:
         """Args: learners: the actors that learn, see `home_of`."""
+        from league.runtime.rollout import RolloutPlayer
+
         _prepare_process()
         self._config = config
         self._name = worker_name(worker)
@@ -200,8 +233,10 @@ class RolloutActor:
                 self._player.play_training()
             if self._evaluated < self._player.evaluation_share * (time.monotonic() - self._playing_since):
                 self._evaluate()
-            self._send_fragments()
+            begin = time.monotonic()
+            waited = self._send_fragments()
             self._exchange()
+            self._player.add_transfer(time.monotonic() - begin - waited)
         self._stopping = True
         if self._asked is not None:
             ray.get(self._asked)
@@ -214,7 +249,9 @@ class RolloutActor:
             time.sleep(0.001)
         self._evaluated += time.monotonic() - begin
 
-    def _send_fragments(self) -> None:
+    def _send_fragments(self) -> float:
+        """Returns the seconds for which learners had to be waited for."""
+        waited = 0.0
         for name, learner in self._learners.items():
             pushes = self._pushes[name]
             while self._player.ready_fragments(name) and not self._stopping:
@@ -225,18 +262,20 @@ class RolloutActor:
                 if len(pushes) >= FRAGMENTS_IN_FLIGHT:
                     if self._player.ready_fragments(name) < 2:
                         break
-                    # Playing on would only make data that is old when it is learnt from. The time is
-                    # not lost: rating games need no learner.
+                    # Playing on would only make data that is old when it is learnt from.
                     begin = time.monotonic()
-                    self._player.play_evaluation()
+                    self._player.play_while_waiting()
                     ray.wait(pushes, timeout=0.002)
-                    self._player.add_waiting(time.monotonic() - begin)
+                    spent = time.monotonic() - begin
+                    self._player.add_waiting(spent)
+                    waited += spent
                     self._exchange()
                     continue
                 fragment = self._player.fragment(name)
                 if fragment is None:  # weights of a new generation came just now and cleared the old one's
                     break
                 pushes.append(learner.push.remote(fragment, self._player.version(name)))
+        return waited
 
     def _take_weights(self, refs: list[Any]) -> None:
         if refs:

@@ -17,7 +17,7 @@ from league.errors import ConfigError
 from league.manager import LeagueManager
 from league.orders import Carried, Order
 from league.runtime.doings import Doings
-from league.runtime.learning import home_of
+from league.runtime.homes import home_of
 from league.runtime.messages import (
     FrozenPlayer,
     LearnerOrders,
@@ -96,7 +96,7 @@ class Coordinator:
         # A report whose answer was lost comes again; its series are counted already.
         fresh = [r for r in report.results if not self._manager.is_recorded(r)]
         self._manager.record(fresh)
-        self._doings.played(worker, report.results, report.moves, report.waiting, self._clock())
+        self._doings.played(worker, report, self._clock())
         for name, reason in report.unplayable.items():
             self._manager.lose(name, reason)
         self._note_bad_episodes(sum(r.aborted for r in fresh), report.errors)
@@ -278,7 +278,9 @@ class Coordinator:
             progress=self.progress(),
             finished=self.is_finished(),
             failure=self._failure,
-            workers=self._config.rollout.workers,
+            workers=None if self._config.rollout.workers == "auto" else self._config.rollout.workers,
+            workers_wait=self._doings.mean_waiting,
+            learners_wait=self._doings.learners_waiting,
         )
 
     def _rates(self) -> tuple[float, float]:

@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
-from agents.seating import Series, SeriesResult
-from league.runtime.messages import LearnerReport
+from agents.seating import Series
+from league.runtime.messages import LearnerReport, RolloutReport
 
 WINDOW_SECONDS = 5.0
 # Of what a worker plays so many matches are told, those of most episodes; of all workers so many.
@@ -38,7 +38,8 @@ class _Process:
     def __init__(self) -> None:
         self.heard = 0.0
         self.rate = _Rate()
-        self.waiting = 0.0
+        self.spent: dict[str, float] = {}
+        self.rows = 0.0
         self.aborted = 0
         self.playing: dict[int, Series] = {}
         self.steps: dict[str, int] = {}
@@ -54,16 +55,19 @@ class Doings:
     @property
     def mean_waiting(self) -> float:
         """The share of the time for which rollout workers wait for learners, in [0, 1]."""
-        return sum(w.waiting for w in self._workers.values()) / max(len(self._workers), 1)
+        return sum(w.spent.get("waiting", 0.0) for w in self._workers.values()) / max(len(self._workers), 1)
 
-    def played(
-        self, worker: str, results: Sequence[SeriesResult], moves: int, waiting: float, now: float
-    ) -> None:
-        """A rollout worker has reported. Args: waiting: share of its time. now: in seconds."""
+    @property
+    def learners_waiting(self) -> float:
+        """The share of the time for which learners wait for fragments, in [0, 1]."""
+        return sum(p.spent.get("waiting", 0.0) for p in self._learners.values()) / max(len(self._learners), 1)
+
+    def played(self, worker: str, report: RolloutReport, now: float) -> None:
+        """A rollout worker has reported. Args: now: in seconds."""
         process = self._workers.setdefault(worker, _Process())
-        process.heard, process.waiting = now, waiting
-        process.rate.add(moves, now)
-        for result in results:
+        process.heard, process.spent, process.rows = now, report.spent, report.rows
+        process.rate.add(report.moves, now)
+        for result in report.results:
             process.playing.pop(result.series.number, None)
             process.aborted += result.aborted
 
@@ -79,7 +83,7 @@ class Doings:
     def learnt(self, report: LearnerReport, now: float) -> None:
         """A learner process has reported."""
         process = self._learners.setdefault(report.worker, _Process())
-        process.heard = now
+        process.heard, process.spent = now, report.spent
         steps = {p.player: p.steps for p in report.progress}
         process.rate.add(sum(max(0, n - process.steps.get(p, n)) for p, n in steps.items()), now)
         process.steps = steps
@@ -94,7 +98,9 @@ class Doings:
                     "name": name,
                     "silent_seconds": round(now - w.heard, 1),
                     "moves_per_second": round(w.rate.a_second()),
-                    "waiting": round(w.waiting, 3),
+                    "waiting": round(w.spent.get("waiting", 0.0), 3),
+                    "spent": _rounded(w.spent),
+                    "rows_per_forward": round(w.rows),
                     "aborted": w.aborted,
                     "series": len(w.playing),
                     "playing": _summed(w.playing.values(), shown),
@@ -106,11 +112,16 @@ class Doings:
                     "name": f"learner-{number}",
                     "silent_seconds": round(now - process.heard, 1),
                     "steps_per_second": round(process.rate.a_second()),
+                    "spent": _rounded(process.spent),
                     "players": sorted(process.steps),
                 }
                 for number, process in sorted(self._learners.items())
             ],
         }
+
+
+def _rounded(shares: dict[str, float]) -> dict[str, float]:
+    return {kind: round(share, 3) for kind, share in shares.items()}
 
 
 def _summed(playing: Any, shown: int) -> list[dict[str, Any]]:

@@ -28,12 +28,8 @@ from league.orders import (
     TakeoverOrder,
 )
 from league.records import PlayerRecord
+from league.runtime.homes import home_of
 from league.runtime.messages import LearnerReport, TakenOver, TakenSnapshot, WeightsUpdate
-
-
-def home_of(player: str, config: RunConfig, workers: int) -> int:
-    """Returns which of a run's learner processes holds a learning player: they are dealt out in turn."""
-    return list(config.roster()).index(player) % workers
 
 
 class LearnerPool:

@@ -17,6 +17,8 @@ from league.orders import Carried, LearnerProgress, Order, SnapshotOrder, Takeov
 class RolloutReport:
     """What a worker has played since its last report, and how many more episodes it could start.
 
+    `spent`: shares of the time since then: `env`, in the game; `inference`; `transfer`, of fragments,
+    weights and reports; `waiting` for learners. What is missing to 1 keeps the books. `rows`: in a forward.
     `errors`: what games did wrong, some of them; each broke an episode off. `episodes`: games written down.
     `revision`: of the config it plays by. `unplayable`: frozen players that could not be had, with why.
     """
@@ -26,7 +28,8 @@ class RolloutReport:
     games: int
     wanted_training: int
     wanted_evaluation: int
-    waiting: float
+    spent: dict[str, float]
+    rows: float = 0.0
     errors: tuple[str, ...] = ()
     episodes: tuple[Episode, ...] = ()
     revision: int = 0
@@ -82,7 +85,8 @@ class LearnerReport:
     """Where the learners of a worker are, all of it safely in the checkpoint store.
 
     `metrics`: by player, the means since the last report. `rolled_back`: players that diverged, with why.
-    `worker`: which learner process. `revision`: of the config it learns by.
+    `worker`: which learner process. `revision`: of the config it learns by. `spent`: shares of the time
+    since the last report: `learning`, `transfer` of weights, states and reports, `waiting` for fragments.
     """
 
     progress: list[LearnerProgress]
@@ -91,6 +95,7 @@ class LearnerReport:
     rolled_back: dict[str, str]
     worker: int = 0
     revision: int = 0
+    spent: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -116,7 +121,11 @@ class WeightsUpdate:
 
 @dataclass(frozen=True)
 class RunStatus:
-    """Where a run is, for the eyes of whoever started it; `workers`: how many shall play."""
+    """Where a run is, for the eyes of whoever started it.
+
+    `workers`: how many shall play, None: whoever runs it decides, by how long workers wait for learners and
+    learners for fragments, shares of their time.
+    """
 
     play_seconds: float
     moves: int
@@ -128,4 +137,6 @@ class RunStatus:
     progress: float
     finished: bool
     failure: str | None = None
-    workers: int = 1
+    workers: int | None = None
+    workers_wait: float = 0.0
+    learners_wait: float = 0.0

@@ -8,6 +8,7 @@ import os
 import signal
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from itertools import count
 from typing import Any
@@ -21,6 +22,7 @@ from league.config_sections import ResourcesConfig
 from league.errors import LeaseLostError, RuntimeFailedError
 from league.records import Snapshot
 from league.runtime.actors import CoordinatorActor, LearnerActor, RolloutActor
+from league.runtime.balance import Balance, Shares, threads_each
 from league.runtime.messages import RunStatus
 from league.runtime.reaper import reaped
 from league.runtime.workers import RolloutWorkers
@@ -40,7 +42,8 @@ def local_ray(config: RunConfig) -> Iterator[None]:
     Its servers die with this process, however it dies (Ray ties them to its driver by PR_SET_PDEATHSIG), and
     a reaper sees to the rest.
     """
-    workers = config.rollout.workers + config.learner_workers
+    cores = os.cpu_count() or 1
+    workers = cores if config.rollout.workers == "auto" else config.rollout.workers
     folder = tempfile.mkdtemp(prefix="league-ray-")
     # Ray would warn of each of these on a terminal that shows the league's progress.
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
@@ -48,7 +51,7 @@ def local_ray(config: RunConfig) -> Iterator[None]:
     with reaped(folder):
         _join(
             address="local",
-            num_cpus=max(os.cpu_count() or 1, workers) + SPARE_WORKERS,
+            num_cpus=max(cores, workers) + config.learner_workers + SPARE_WORKERS,
             include_dashboard=False,
             log_to_driver=False,
             logging_level=logging.ERROR,
@@ -102,8 +105,12 @@ class RayRun:
         database_url: str,
         checkpoint_url: str,
         token: int,
+        local: bool,
     ) -> None:
         """Starts the actors and founds the league, or goes on from `snapshot`.
+
+        Args:
+          local: this machine is all there is.
 
         Raises:
           LeaseLostError: another supervisor owns the run.
@@ -111,7 +118,7 @@ class RayRun:
         """
         run_id = snapshot.run.id
         workers = min(config.learner_workers, len(config.roster()))
-        self._config, self._checkpoint_url = config, checkpoint_url
+        self._config, self._checkpoint_url, self._is_local = config, checkpoint_url, local
         # A resumed run must not draw the games of its first life again.
         self._seed = config.seed * 10_007 + snapshot.run.next_series * 101
         with _translated():
@@ -141,6 +148,13 @@ class RayRun:
                 return make_rollout.remote(*home)
 
             self._rollouts = RolloutWorkers(new_rollout, self._coordinator)
+            self._balance = Balance(self._cores(), workers, time.monotonic())
+            wanted = config.rollout.workers
+            first = self._balance.workers if wanted == "auto" else wanted
+            self._rollouts.prepare(first)
+            self._threads = 1
+            if local:
+                self._give_threads(threads_each(self._cores(), first, workers))
             if snapshot.players:
                 for problems in ray.get(
                     [a.resume.remote(snapshot.players) for a in self._learners], timeout=START_SECONDS
@@ -156,7 +170,7 @@ class RayRun:
                 ray.get(self._coordinator.found.remote(initial, states))
             ray.get([a.publish.remote() for a in self._learners])
             self._learning = [a.run.remote() for a in self._learners]
-            self._rollouts.start(config.rollout.workers)
+            self._rollouts.start()
 
     def status(self) -> RunStatus:
         """Returns where the run is, having replaced rollout workers that died.
@@ -171,10 +185,36 @@ class RayRun:
             status: RunStatus = ray.get(self._coordinator.status.remote(), timeout=60)
             return status
 
-    def scale(self, workers: int) -> None:
-        """Lets so many rollout workers play. Raises: as `status`."""
+    def balance(self, status: RunStatus) -> None:
+        """Lets as many workers play as shall, or as go well with the learners. Raises: as `status`."""
         with _translated():
+            workers = status.workers
+            if workers is None:
+                now = time.monotonic()
+                self._balance.resize(self._cores(), now)
+                self._balance.look(Shares(status.workers_wait, status.learners_wait), now)
+                workers = self._balance.workers
             self._rollouts.scale(workers)
+            if self._is_local:
+                self._give_threads(threads_each(self._cores(), workers, len(self._learners)))
+
+    def _cores(self) -> int:
+        """Of this machine, or as many workers as the cluster has room for, and the learners' beside them."""
+        if self._is_local:
+            return os.cpu_count() or 1
+        room: dict[str, float] = ray.cluster_resources()
+        placement = self._config.placement
+        learners = len(self._learners)
+        left = max(0.0, room.get("CPU", 0.0) - learners * placement.learner.cpus)
+        workers = int(left / placement.rollout.cpus)
+        for kind, claimed in placement.rollout.resources.items():
+            workers = min(workers, int(room.get(kind, 0.0) / claimed))
+        return workers + learners
+
+    def _give_threads(self, threads: int) -> None:
+        if threads != self._threads:
+            self._threads = threads
+            ray.get([a.use_threads.remote(threads) for a in self._learners])
 
     def note(self, kind: str, player: str | None = None, **data: Any) -> None:
         """Writes an event down."""

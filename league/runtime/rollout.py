@@ -82,7 +82,9 @@ class RolloutPlayer:
         self._reported_moves = 0
         self._reported_episodes = (0, 0)
         self._last_report = time.monotonic()
-        self._waited = 0.0
+        self._waited = self._transferred = 0.0
+        # Of both collectors, as of the last report: seconds in games and networks, moves, forwards.
+        self._spent_before = (0.0, 0.0, 0, 0)
 
     def apply_weights(self, update: WeightsUpdate) -> None:
         """Plays a learning player with newer weights from now on."""
@@ -149,6 +151,13 @@ class RolloutPlayer:
         self._evaluation.tick()
         return True
 
+    def play_while_waiting(self) -> None:
+        """The same while a learner is behind: no loss, as ratings need no learner, but it is waiting."""
+        counts = self._evaluation.counts
+        before = counts.env_seconds, counts.inference_seconds
+        self.play_evaluation()
+        counts.env_seconds, counts.inference_seconds = before
+
     def fragment(self, player: str) -> Fragment | None:
         """Takes a fragment that is ready."""
         return self._training.take_fragment(player) if self._training.ready_fragments(player) else None
@@ -159,6 +168,10 @@ class RolloutPlayer:
     def add_waiting(self, seconds: float) -> None:
         """Notes time in which no training game moved because a learner was behind."""
         self._waited += seconds
+
+    def add_transfer(self, seconds: float) -> None:
+        """Notes time in which fragments, weights or reports went from one process to another."""
+        self._transferred += seconds
 
     def close(self) -> None:
         """Ends what the games hold, such as processes of their own."""
@@ -175,6 +188,7 @@ class RolloutPlayer:
         played, rated = (a - b for a, b in zip(episodes, self._reported_episodes, strict=True))
         self._reported_moves += moves
         self._reported_episodes = episodes
+        spent, rows = self._take_spent(seconds)
         report = RolloutReport(
             results=self._training.take_results() + self._evaluation.take_results() + self._unplayed,
             moves=moves,
@@ -183,15 +197,36 @@ class RolloutPlayer:
             wanted_evaluation=self._wanted(self._evaluation, self._config.evaluation.num_envs, rated)
             if self._config.evaluation.share > 0
             else 0,
-            waiting=min(1.0, self._waited / seconds),
+            spent=spent,
+            rows=rows,
             errors=self._take_errors()[:ERRORS_REPORTED],
             episodes=tuple(self._recorder.take()),
             revision=self._revision,
             unplayable=self._unplayable,
         )
         self._unplayed, self._unplayable = [], {}
-        self._last_report, self._waited = now, 0.0
+        self._last_report = now
         return report
+
+    def _take_spent(self, seconds: float) -> tuple[dict[str, float], float]:
+        """Returns shares of so many seconds, and about how many rows a network or bot was asked at once."""
+        counts = (self._training.counts, self._evaluation.counts)
+        totals = (
+            sum(c.env_seconds for c in counts),
+            sum(c.inference_seconds for c in counts),
+            sum(c.moves for c in counts),
+            sum(c.forwards for c in counts),
+        )
+        env, inference, moves, forwards = (a - b for a, b in zip(totals, self._spent_before, strict=True))
+        spent = {
+            "env": env / seconds,
+            "inference": inference / seconds,
+            "transfer": self._transferred / seconds,
+            "waiting": self._waited / seconds,
+        }
+        self._spent_before = totals
+        self._waited = self._transferred = 0.0
+        return {kind: min(1.0, share) for kind, share in spent.items()}, moves / max(forwards, 1)
 
     def _take_errors(self) -> tuple[str, ...]:
         games = [error for game in self._games for error in game.take_errors()]

@@ -19,10 +19,7 @@ from league.db.session import Database
 from league.errors import BadGamesError, LeaseLostError, RunBusyError, RuntimeFailedError
 from league.records import DesiredState, EventRecord, RunRecord
 from league.runtime.coordinator import Coordinator
-from league.runtime.learning import LearnerPool
 from league.runtime.messages import RunStatus
-from league.runtime.rollout import RolloutPlayer
-from league.runtime.serial import run_serial
 
 LEASE_SECONDS = 10.0
 HEARTBEAT_SECONDS = 2.0
@@ -156,6 +153,7 @@ class Supervisor:
                 database_url=self._database.url,
                 checkpoint_url=self._checkpoint_url,
                 token=token,
+                local=self._ray_address is None,
             )
             if snapshot.players:
                 run.note("resumed", play_seconds=snapshot.run.play_seconds)
@@ -163,7 +161,7 @@ class Supervisor:
             while wanted() and not status.finished:
                 stop.wait(STATUS_SECONDS)
                 status = run.status()
-                run.scale(status.workers)
+                run.balance(status)
                 on_status(status)
             if not wanted():
                 run.note("interrupted" if stop.is_set() else desired())
@@ -179,6 +177,10 @@ class Supervisor:
         self, config: RunConfig, run_id: str, token: int, wanted: Callable[[], bool], on_status: OnStatus
     ) -> bool:
         import torch
+
+        from league.runtime.learning import LearnerPool
+        from league.runtime.rollout import RolloutPlayer
+        from league.runtime.serial import run_serial
 
         snapshot = LeagueRepository(self._database, run_id).load()
         torch.set_num_threads(1)  # the order of sums must not depend on the machine

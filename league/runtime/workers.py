@@ -40,17 +40,22 @@ class RolloutWorkers:
         self._due: dict[int, float] = {}  # when the successor of a dead one starts
         self._losses: deque[float] = deque()
 
-    def start(self, count: int) -> None:
-        """Starts the first workers; returns when one of them is ready, or none has found room for a minute.
+    def prepare(self, count: int) -> None:
+        """Starts the processes of the first workers; they make their games and wait."""
+        self._wanted = count
+        for number in range(count):
+            self._start_process(number)
+
+    def start(self) -> None:
+        """Lets the first workers play; returns when one is ready, or none has found room for a minute.
 
         The others begin as they can.
 
         Raises:
           RayError: it did not start.
         """
-        self._wanted = count
-        for number in range(count):
-            self._play(number)
+        for number, actor in self._actors.items():
+            self._loops[number] = actor.run.remote()
         first, _ = ray.wait(list(self._ready.values()), num_returns=1, timeout=START_SECONDS)
         ray.get(first)
 
@@ -110,12 +115,12 @@ class RolloutWorkers:
 
     def _begin(self, number: int) -> None:
         ray.get(self._coordinator.admit.remote(worker_name(number)))
-        self._play(number)
+        self._start_process(number)
+        self._loops[number] = self._actors[number].run.remote()
 
-    def _play(self, number: int) -> None:
+    def _start_process(self, number: int) -> None:
         actor = self._actors[number] = self._make(number)
         self._ready[number] = actor.ready.remote()
-        self._loops[number] = actor.run.remote()
 
     def _lost(self, number: int, error: RayActorError) -> None:
         was_leaving = number in self._leaving

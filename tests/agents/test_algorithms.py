@@ -13,7 +13,7 @@ from agents.algorithms.loss import explained_variance, kl_to
 from agents.algorithms.off_policy import Lanes, off_policy_loss
 from agents.fragment import Fragment
 from agents.learner import Learner
-from agents.networks import NetworkSpec
+from agents.network_spec import NetworkSpec
 
 SPEC = NetworkSpec(5, 3, (32,))
 BASE = LearningConfig(

@@ -11,7 +11,8 @@ import envs
 from agents.bots import RandomBot
 from agents.collector import Collector
 from agents.fragment import Fragment
-from agents.networks import NetworkSpec, build
+from agents.network_spec import NetworkSpec
+from agents.networks import build
 from agents.policy import NetworkPolicy
 from agents.seating import Seating, Series
 from envs.vector_game import VectorGame

@@ -12,7 +12,7 @@ from agents.bots import RandomBot, make_bot
 from agents.collector import Collector
 from agents.errors import AgentError
 from agents.imitation import Demonstrations, imitate
-from agents.networks import NetworkSpec
+from agents.network_spec import NetworkSpec
 from agents.policy import NetworkPolicy
 from agents.recorder import Recorder
 from agents.seating import Series

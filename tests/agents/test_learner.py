@@ -14,7 +14,7 @@ from agents.algorithms.ppo import ppo_loss
 from agents.errors import DivergenceError, WeightsError
 from agents.fragment import Fragment
 from agents.learner import Learner
-from agents.networks import NetworkSpec
+from agents.network_spec import NetworkSpec
 
 SPEC = NetworkSpec(6, 3, (32,))
 CONFIG = LearningConfig(

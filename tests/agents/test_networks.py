@@ -12,7 +12,8 @@ from agents import weights
 from agents.algorithms.config import LearningConfig
 from agents.errors import AgentError
 from agents.learner import Learner
-from agents.networks import MLP, NetworkSpec, Normaliser, build, linear_layers
+from agents.network_spec import NetworkSpec
+from agents.networks import MLP, Normaliser, build, linear_layers
 from agents.policy import NetworkPolicy
 from agents.trajectories import Trajectories
 from envs.native.connect_four import ConnectFour

@@ -71,7 +71,7 @@ class Worker:
             if queue:
                 queue[0] = (queue[0][0], queue[0][1] - left)
             wanted.append(max(0, 2 * max(num_envs, played) - sum(rest for _, rest in queue)))
-        return RolloutReport(results, 2 * STEPS_PER_EPISODE * (games + rated), games + rated, *wanted, 0.0)
+        return RolloutReport(results, 2 * STEPS_PER_EPISODE * (games + rated), games + rated, *wanted, {})
 
     def take(self, orders: RolloutOrders) -> None:
         self.training += [(s, s.episodes) for s in orders.training]

@@ -15,7 +15,8 @@ import torch
 from fastapi.testclient import TestClient
 from safetensors.torch import save
 
-from agents.networks import NetworkSpec, build
+from agents.network_spec import NetworkSpec
+from agents.networks import build
 from agents.weights import dump_network
 from league.bootstrap import Services
 

@@ -8,11 +8,15 @@ import pytest
 from agents.seating import Series, SeriesResult
 from league.orders import LearnerProgress
 from league.runtime.doings import Doings
-from league.runtime.messages import LearnerReport
+from league.runtime.messages import LearnerReport, RolloutReport
 
 
 def series(number: int, *players: str, purpose: str = "training") -> Series:
     return Series(number, players, (0, 0), (True, False), 32, purpose, "pfsp", (0, 1), True)
+
+
+def report(moves: int, *results: SeriesResult) -> RolloutReport:
+    return RolloutReport(list(results), moves, 0, 0, 0, {"env": 0.5, "waiting": 0.25}, rows=128.4)
 
 
 def test_what_is_handed_out_is_played_until_it_is_reported() -> None:
@@ -29,11 +33,12 @@ def test_what_is_handed_out_is_played_until_it_is_reported() -> None:
         "players": ["a", "b"], "purpose": "training", "branch": "pfsp", "episodes": 64,
     }  # fmt: skip
     counts = np.array([[16, 0, 0], [16, 0, 0]], np.int64)
-    doings.played("rollout-0", [SeriesResult.of_two(first, counts, 32.0, 320)], 1000, 0.25, now=1.0)
-    doings.played("rollout-0", [], 3000, 0.25, now=3.0)
+    doings.played("rollout-0", report(1000, SeriesResult.of_two(first, counts, 32.0, 320)), now=1.0)
+    doings.played("rollout-0", report(3000), now=3.0)
     (worker,) = doings.as_json(now=4.5, report_seconds=0.5)["workers"]
     assert (worker["series"], worker["silent_seconds"], worker["waiting"]) == (2, 1.5, 0.25)
     assert worker["moves_per_second"] == 1500
+    assert (worker["spent"], worker["rows_per_forward"]) == ({"env": 0.5, "waiting": 0.25}, 128)
     assert doings.mean_waiting == 0.25
     doings.left("rollout-0")
     assert doings.as_json(now=5.0, report_seconds=0.5)["workers"] == []

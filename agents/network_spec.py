@@ -1,0 +1,73 @@
+"""What a network is, as configs and checkpoints say it. `agents.networks` builds it, which needs torch."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import Any
+
+# How the id of a network of one's own begins.
+OWN = "python:"
+# Those that League brings.
+KINDS = ("mlp", "cnn")
+# A cnn halves what is larger, rows and columns, until it is not.
+LARGEST_MAP = 24
+
+
+@dataclass(frozen=True)
+class NetworkSpec:
+    """Everything needed to build a network again; stored with its weights.
+
+    Attributes:
+      kind: `mlp`; `cnn`: residual convolutions over planes, then `hidden` layers; or one's own by
+        `python:package.module:factory(parameters)`: see `Factory`.
+      observation_size: numbers in one observation, flattened.
+      num_actions: logits: the size of the discrete action space, or of its parts together.
+      hidden: width of each hidden layer.
+      factors: choices of each part of an action; empty: it has one.
+      scale: observations are multiplied by it first: 1/255 for images.
+      observation_shape: planes, rows and columns, for a cnn. channels, blocks: of its residual tower.
+      normalise: they are then brought to mean 0 and variance 1 by what the player has seen so far, which is
+        kept with the weights.
+    """
+
+    observation_size: int
+    num_actions: int
+    hidden: tuple[int, ...] = (128, 128)
+    kind: str = "mlp"
+    factors: tuple[int, ...] = ()
+    scale: float = 1.0
+    normalise: bool = False
+    observation_shape: tuple[int, ...] = ()
+    channels: int = 32
+    blocks: int = 2
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> NetworkSpec:
+        listed = {name: tuple(data.get(name, ())) for name in ("factors", "observation_shape")}
+        return NetworkSpec(**{**data, "hidden": tuple(data["hidden"]), **listed})
+
+    @property
+    def num_parameters(self) -> int:
+        """Weights and biases, without the statistics of observations."""
+        features = self.observation_size
+        tower = 0
+        if self.kind == "cnn":
+            planes, rows, columns = self.observation_shape
+            between = 9 * self.channels * self.channels + self.channels
+            tower = 9 * planes * self.channels + self.channels + 2 * self.blocks * between
+            for _ in range(self.halvings):
+                rows, columns = -(-rows // 2), -(-columns // 2)
+            features = self.channels * rows * columns
+        widths = (features, *self.hidden, self.num_actions + 1)
+        return tower + sum((a + 1) * b for a, b in pairwise(widths))
+
+    @property
+    def halvings(self) -> int:
+        """How often a cnn halves rows and columns on the way, so that large pictures become small ones."""
+        longest = max(self.observation_shape[1:], default=0)
+        return max(0, math.ceil(math.log2(longest / LARGEST_MAP))) if longest > LARGEST_MAP else 0
