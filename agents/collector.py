@@ -7,7 +7,7 @@ here is per game in Python.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -17,6 +17,7 @@ import torch
 
 import envs
 from agents import kernels
+from agents.central import CentralPolicy, Centre, Request
 from agents.fragment import Fragment
 from agents.network_spec import NetworkSpec
 from agents.networks import build
@@ -242,6 +243,7 @@ class Collector:
         converted: dict[torch.dtype, torch.Tensor] = {}
         sorted_obs = torch.from_numpy(self._sorted_obs[: len(order) + ROW_MULTIPLE])
         heads = torch.from_numpy(self._heads)
+        answered = self._ask_centres(starts)
         with torch.inference_mode():
             for index in np.flatnonzero(np.diff(starts)):
                 chooser = self._policies[index]
@@ -249,15 +251,45 @@ class Collector:
                     continue
                 begin, end = int(starts[index]), int(starts[index + 1])
                 asked[begin:end] = True
-                # The rows that follow fill up the last block; the next network writes over their outputs.
-                padded = begin + -(-(end - begin) // ROW_MULTIPLE) * ROW_MULTIPLE
+                if isinstance(chooser, CentralPolicy):
+                    continue
+                padded = _padded(begin, end)
                 if chooser.dtype is None:
                     self._heads[begin:padded] = chooser.heads(self._sorted_obs[begin:padded])
                     continue
                 if chooser.dtype not in converted:
                     converted[chooser.dtype] = sorted_obs.to(chooser.dtype)
                 chooser.heads_of(converted[chooser.dtype][begin:padded], heads[begin:padded])
+        for write_down in answered:
+            write_down()
         return asked
+
+    def _ask_centres(self, starts: npt.NDArray[np.int64]) -> list[Callable[[], None]]:
+        """Sends the rows of networks that run elsewhere, one request to each place.
+
+        Returns:
+          What waits for the answers and writes them down: there is time for other things before.
+        """
+        central: dict[Centre, list[tuple[str, int, int]]] = {}
+        for index in np.flatnonzero(np.diff(starts)):
+            chooser = self._policies[index]
+            if isinstance(chooser, CentralPolicy):
+                rows = int(starts[index]), int(starts[index + 1])
+                central.setdefault(chooser.centre, []).append((chooser.key, *rows))
+        return [self._ask_centre(centre, parts) for centre, parts in central.items()]
+
+    def _ask_centre(self, centre: Centre, parts: list[tuple[str, int, int]]) -> Callable[[], None]:
+        blocks = [self._sorted_obs[begin : _padded(begin, end)] for _, begin, end in parts]
+        starts = np.cumsum([0, *map(len, blocks)]).tolist()
+        keys = tuple((key, starts[k], starts[k + 1]) for k, (key, _, _) in enumerate(parts))
+        wait = centre.ask(Request(keys, np.concatenate(blocks)))
+
+        def write_down() -> None:
+            answer = wait()
+            for (_, begin, end), start in zip(parts, starts[:-1], strict=True):
+                self._heads[begin:end] = answer[start : start + end - begin]
+
+        return write_down
 
     def take_results(self) -> list[SeriesResult]:
         """Returns the series finished since the last call."""
@@ -294,6 +326,11 @@ class Collector:
             reward_scales=self._reward_scales,
             **self._shape,
         )
+
+
+def _padded(begin: int, end: int) -> int:
+    """Where the last block of rows ends; the rows that follow fill it up, their outputs are written over."""
+    return begin + -(-(end - begin) // ROW_MULTIPLE) * ROW_MULTIPLE
 
 
 def warm_up(game_id: str) -> None:

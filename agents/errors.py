@@ -21,3 +21,7 @@ class UnknownBotError(AgentError):
 
 class DivergenceError(AgentError):
     """Learning produced a loss or gradient that is not a number."""
+
+
+class DeviceError(AgentError):
+    """A network is to run on hardware that this machine does not have."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,9 +19,10 @@ from agents.algorithms.ppo import ppo_loss
 from agents.errors import DivergenceError, WeightsError
 from agents.fragment import Fragment
 from agents.network_spec import NetworkSpec
-from agents.processor import resolve_precision
+from agents.processor import resolve_device, resolve_precision
 from agents.references import References
 from agents.returns import gae
+from agents.staged import Staged
 
 # A nat too little entropy multiplies its coefficient by e to this; a nat too much divides it. At the most so.
 STEERING, MOST_STEERING = 8.0, 4.0
@@ -53,6 +54,7 @@ class Learner:
       spec: of the network.
       generation: resets so far. version: updates since the last reset.
       steps: decisions learnt from since the start; `generation_steps` since the last reset.
+      device: where it learns.
       factors: on the config's learning_rate and entropy, 1 where there is none.
     """
 
@@ -64,9 +66,11 @@ class Learner:
         self.generation_steps = 0
         self.factors: dict[str, float] = {}
         self._config = config
-        self._dtype = resolve_precision(config.precision)
+        self.device = resolve_device(config.device)
+        self._dtype = resolve_precision(config.precision, self.device)
         self._rng = torch.Generator().manual_seed(seed)
-        self._network = networks.build(spec, seed)
+        self._network = networks.build(spec, seed).to(self.device)
+        self._forward = self._compiled()
         self._optimiser = self._fresh_optimiser()
         self._references = self._fresh_references()
         self._last_entropy: float | None = None
@@ -81,10 +85,11 @@ class Learner:
         missing = [name for name in self._wanted_references() if name not in self._references]
         self._references.add(self._network, missing)
 
-    def update(self, fragment: Fragment, progress: float) -> UpdateMetrics | None:
+    def update(self, fragment: Fragment | Staged, progress: float) -> UpdateMetrics | None:
         """Learns from one fragment.
 
         Args:
+          fragment: staged on `device` already, or as it was played.
           progress: of the run towards its stop rule, in [0, 1].
 
         Returns:
@@ -96,8 +101,10 @@ class Learner:
         lag = self.version - fragment.version
         if fragment.generation != self.generation or lag > self._config.max_policy_lag:
             return None
+        if isinstance(fragment, Fragment):
+            fragment = Staged.of(fragment, self.device)
         if self.spec.normalise:
-            seen = torch.tensor(fragment.obs[:-1]).reshape(fragment.steps, -1)
+            seen = fragment.obs[:-1].reshape(fragment.steps, -1)
             self._network.observe(seen.float())  # type: ignore[operator]
         learning_rate = self._config.learning_rate.at(self.generation_steps, progress)
         learning_rate *= self.factors.get("learning_rate", 1.0)
@@ -145,11 +152,11 @@ class Learner:
         """
         self.reset(teacher, self.generation)
         network, _ = weights.load_network(teacher)
-        self._references.hold("teacher", network)
+        self._references.hold("teacher", network.to(self.device))
 
     def weights(self) -> dict[str, npt.NDArray[np.float32]]:
         """Returns a copy of the weights, for actors."""
-        return {k: v.detach().numpy().copy() for k, v in self._network.state_dict().items()}
+        return {k: v.detach().cpu().numpy().copy() for k, v in self._network.state_dict().items()}
 
     def checkpoint(self) -> bytes:
         """Returns the weights and the network's spec, as a player of the pool points at."""
@@ -164,7 +171,7 @@ class Learner:
         network, spec = weights.load_network(initial)
         if spec != self.spec:
             raise WeightsError(f"initial weights are of {spec}, the player's network is {self.spec}")
-        self._network = network
+        self._network.load_state_dict(network.state_dict())
         self._optimiser = self._fresh_optimiser()
         self._references.restart(network)
         self._last_entropy = None
@@ -238,6 +245,13 @@ class Learner:
     def _fresh_optimiser(self) -> torch.optim.Adam:
         rate = self._config.learning_rate.start
         return torch.optim.Adam(self._network.parameters(), lr=rate, eps=1e-5, fused=True)
+
+    def _compiled(self) -> Callable[[torch.Tensor], torch.Tensor]:
+        """What `_heads` calls: the network, compiled when it shall be; its weights stay the network's."""
+        if not self._config.compile:
+            return self._network
+        compiled: Callable[[torch.Tensor], torch.Tensor] = torch.compile(self._network, dynamic=False)
+        return compiled
 
     def _wanted_references(self) -> tuple[str, ...]:
         config = self._config
@@ -317,9 +331,12 @@ class Learner:
             yield self._pulled(loss, heads[:decisions], rows[:decisions], legal, pulls)
 
     def _heads(self, obs: torch.Tensor) -> torch.Tensor:
-        with torch.autocast("cpu", torch.bfloat16, enabled=self._dtype == torch.bfloat16):
-            heads: torch.Tensor = self._network(obs.float())
+        with self._autocast():
+            heads = self._forward(obs.float())
         return heads.float()
+
+    def _autocast(self) -> torch.autocast:
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self._dtype == torch.bfloat16)
 
     def _pulled(
         self,
@@ -334,18 +351,18 @@ class Learner:
         for name, coefficient in pulls.items():
             if coefficient <= 0.0 or name not in self._references:
                 continue
-            with torch.autocast("cpu", torch.bfloat16, enabled=self._dtype == torch.bfloat16):
+            with self._autocast():
                 others = self._references.heads(name, obs.float())
             kl = kl_to(masked(heads[:, :-1], legal), masked(others[:, :-1], legal), self.spec.factors)
             total = total + coefficient * kl
         return loss._replace(total=total)
 
-    def _rows(self, fragment: Fragment) -> list[torch.Tensor]:
+    def _rows(self, fragment: Staged) -> list[torch.Tensor]:
         """Returns obs, legal, actions, log μ, advantages, returns, each with T·B rows."""
-        values = torch.tensor(fragment.values)
-        discounts = self._config.discount * (~torch.tensor(fragment.terminal)).float()
+        values = fragment.values
+        discounts = self._config.discount * (~fragment.terminal).float()
         advantages, returns = gae(
-            torch.tensor(fragment.rewards),
+            fragment.rewards,
             discounts,
             values[:-1],
             values[-1],
@@ -354,23 +371,23 @@ class Learner:
         advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
         steps = fragment.steps
         return [
-            torch.tensor(fragment.obs[:-1]).reshape(steps, -1),
-            torch.tensor(fragment.legal).reshape(steps, -1),
-            torch.tensor(fragment.actions, dtype=torch.int64).reshape(steps),
-            torch.tensor(fragment.log_probs).reshape(steps),
+            fragment.obs[:-1].reshape(steps, -1),
+            fragment.legal.reshape(steps, -1),
+            fragment.actions.reshape(steps),
+            fragment.log_probs.reshape(steps),
             advantages.reshape(steps),
             returns.reshape(steps),
         ]
 
-    def _lanes(self, fragment: Fragment) -> Lanes:
+    def _lanes(self, fragment: Staged) -> Lanes:
         """Returns a fragment for the algorithms that look at whole trajectories."""
         return Lanes(
-            torch.tensor(fragment.obs),
-            torch.tensor(fragment.legal),
-            torch.tensor(fragment.actions, dtype=torch.int64),
-            torch.tensor(fragment.log_probs),
-            torch.tensor(fragment.rewards),
-            self._config.discount * (~torch.tensor(fragment.terminal)).float(),
+            fragment.obs,
+            fragment.legal,
+            fragment.actions,
+            fragment.log_probs,
+            fragment.rewards,
+            self._config.discount * (~fragment.terminal).float(),
         )
 
     def _minibatches(self, batch: list[torch.Tensor]) -> Iterator[list[torch.Tensor]]:
@@ -384,7 +401,7 @@ class Learner:
             yield from (list(part) for part in zip(*(torch.split(t, size) for t in batch), strict=True))
             return
         order = torch.randperm(len(batch[0]), generator=self._rng)
-        for rows in torch.split(order, size):
+        for rows in torch.split(order.to(self.device), size):
             yield [t[rows] for t in batch]
 
     def _descend(self, loss: torch.Tensor) -> float:

@@ -1,11 +1,16 @@
-"""What the processor should be told before a network runs on it."""
+"""What networks run on, in which precision, and what the processor should be told before."""
 
 from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import shutil
+from typing import Any
 
+import numpy.typing as npt
 import torch
+
+from agents.errors import DeviceError
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 
@@ -30,8 +35,36 @@ def has_fast_bfloat16() -> bool:
     return bool(torch.cpu._is_avx512_bf16_supported())
 
 
-def resolve_precision(precision: str) -> torch.dtype:
-    """Args: precision: `auto`, `float32` or `bfloat16`. Returns: the dtype to run networks in."""
+def resolve_device(device: str) -> torch.device:
+    """Args: device: `auto` (a GPU where there is one), `cpu` or `cuda`. Raises: DeviceError: no such here."""
+    if device == "cuda" and not torch.cuda.is_available():
+        raise DeviceError("device: cuda, but torch finds no GPU on this machine; use auto or cpu")
+    found = device == "cuda" or (device == "auto" and torch.cuda.is_available())
+    return torch.device("cuda" if found else "cpu")
+
+
+def resolve_precision(precision: str, device: torch.device | None = None) -> torch.dtype:
+    """Returns the dtype to run networks in.
+
+    Args:
+      precision: `auto` (bfloat16 where it is fast), `float32` or `bfloat16`. device: the CPU by default.
+    """
     if precision == "auto":
-        return torch.bfloat16 if has_fast_bfloat16() else torch.float32
+        on_gpu = device is not None and device.type == "cuda"
+        fast = torch.cuda.is_bf16_supported() if on_gpu else has_fast_bfloat16()
+        return torch.bfloat16 if fast else torch.float32
     return torch.bfloat16 if precision == "bfloat16" else torch.float32
+
+
+def require_compiler() -> None:
+    """Raises: DeviceError: torch.compile would find no compiler here."""
+    if not any(shutil.which(name) for name in ("c++", "g++", "clang++")):
+        raise DeviceError(
+            "compile: true needs a C++ compiler (g++ or clang++), which this machine does not have"
+        )
+
+
+def moved(array: npt.NDArray[Any], device: torch.device) -> torch.Tensor:
+    """Returns a copy on a device: to a GPU from pinned memory, so that the copying overlaps with its work."""
+    tensor = torch.tensor(array)
+    return tensor if device.type == "cpu" else tensor.pin_memory().to(device, non_blocking=True)

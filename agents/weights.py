@@ -22,7 +22,7 @@ STATE_PREFIX = "network/"
 
 def dump(tensors: dict[str, torch.Tensor], metadata: dict[str, Any]) -> bytes:
     """Returns the safetensors bytes of tensors, with `metadata` (JSON) in their header."""
-    contiguous = {name: t.detach().contiguous() for name, t in tensors.items()}
+    contiguous = {name: t.detach().cpu().contiguous() for name, t in tensors.items()}
     data: bytes = safetensors_torch.save(contiguous, metadata={_KEY: json.dumps(metadata, sort_keys=True)})
     return data
 

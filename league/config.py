@@ -22,6 +22,7 @@ from league.config_errors import explain_all, nearest
 from league.config_sections import (
     EnvsConfig,
     EvaluationConfig,
+    InferenceConfig,
     LearnerConfig,
     NetworkConfig,
     PayoffConfig,
@@ -114,6 +115,9 @@ class PlayerConfig(Section):
         pattern=r"^[0-9a-f]{64}$",
         description="sha256 of an uploaded checkpoint (league imitate): where it begins and is reset to",
     )
+    inference: Literal["local", "central"] | None = Field(
+        None, description="where its network runs when it plays, instead of the run's choice"
+    )
     network: NetworkConfig | None = Field(None, description="instead of the run's")
     learner: LearnerConfig | None = Field(None, description="instead of the run's")
 
@@ -180,6 +184,7 @@ class RunConfig(Section):
     envs: EnvsConfig = EnvsConfig()
     payoff: PayoffConfig = PayoffConfig()
     ratings: RatingsConfig = RatingsConfig()
+    inference: InferenceConfig = InferenceConfig()
     placement: PlacementConfig = PlacementConfig()
     learner_workers: int = Field(
         1, ge=1, description="learner processes, a core each; players are dealt to them"
@@ -358,6 +363,18 @@ class RunConfig(Section):
                 seen[entry.role] = number + 1
                 players[f"{entry.role}.{number}"] = entry
         return players
+
+    def is_central(self, player: str) -> bool:
+        """Whether a player's network runs in an inference server; those that do not learn go by the run."""
+        entry = self.roster().get(player)
+        own = None if entry is None else entry.inference
+        return (own or self.inference.where) == "central"
+
+    @property
+    def has_central(self) -> bool:
+        """Whether the run needs inference servers."""
+        own = any(entry.inference == "central" for entry in self.players)
+        return own or self.inference.where == "central"
 
     def first_hyperparameters(self) -> dict[str, dict[str, float]]:
         """Returns every learning player's first factors; empty where it is in no population."""

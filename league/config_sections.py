@@ -117,6 +117,10 @@ class LearnerConfig(Section):
     precision: Literal["auto", "float32", "bfloat16"] = Field(
         "auto", description="auto: bfloat16 where the processor multiplies it in hardware"
     )
+    device: Literal["auto", "cpu", "cuda"] = Field("auto", description="auto: a GPU where there is one")
+    compile: bool = Field(
+        False, description="the network, by torch.compile: needs a C++ compiler, pays for large ones"
+    )
 
     def build(self) -> LearningConfig:
         numbers = {n: getattr(self, n) for n in type(self).model_fields if n != "reward_scale"}
@@ -172,6 +176,7 @@ class ResourcesConfig(Section):
     """What one process claims of the machines."""
 
     cpus: float = Field(1.0, gt=0.0, le=1024.0, description="cores it is counted for")
+    gpus: float = Field(0.0, ge=0.0, le=64.0, description="GPUs it has to itself, or parts of one")
     resources: dict[str, Annotated[float, Field(gt=0.0)]] = Field(
         default_factory=dict, description="of the Ray cluster's own kinds, such as {spot: 1}"
     )
@@ -182,6 +187,21 @@ class PlacementConfig(Section):
 
     rollout: ResourcesConfig = ResourcesConfig()
     learner: ResourcesConfig = ResourcesConfig()
+    inference: ResourcesConfig = ResourcesConfig()
+
+
+class InferenceConfig(Section):
+    """Where networks run when they play."""
+
+    where: Literal["local", "central"] = Field(
+        "local",
+        description="local: in the rollout worker. central: in a process that all workers ask, for a GPU or "
+        "networks too large for every worker; a learning player may have its own choice",
+    )
+    device: Literal["auto", "cpu", "cuda"] = Field(
+        "auto", description="of central; auto: a GPU if there is one"
+    )
+    servers: int = Field(1, ge=1, le=256, description="central processes, dealt out to the workers")
 
 
 class EvaluationConfig(Section):

@@ -47,6 +47,10 @@ AT_START = (
     "placement.*",
     "save_interval_seconds",
     "*.precision",
+    "*.device",
+    "*.compile",
+    "inference.*",
+    "players.*.inference",
     "*.reward_scale",
     "*.discount",
 )

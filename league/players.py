@@ -7,6 +7,7 @@ checkpoint store, or a URL, a policy that lives elsewhere.
 from __future__ import annotations
 
 import torch
+from torch import nn
 
 from agents import weights
 from agents.bots import make_bot
@@ -50,6 +51,11 @@ def load_policy(
             return RemotePolicy(bot, spec.num_actions)
         return make_bot(bot, spec, seed)
     assert checkpoint is not None  # noqa: S101  a player has one or the other
+    return NetworkPolicy(load_network(store, spec, checkpoint), dtype)
+
+
+def load_network(store: CheckpointStore, spec: GameSpec, checkpoint: str) -> nn.Module:
+    """Returns the network of a checkpoint. Raises: as `load_policy`."""
     network, network_spec = weights.load_network(store.get(checkpoint))
     sizes = (network_spec.observation_size, network_spec.num_actions)
     if sizes != (spec.observation_size, spec.num_actions):
@@ -57,4 +63,4 @@ def load_policy(
             f"a network for {sizes[0]} numbers and {sizes[1]} actions; {spec.game_id} shows "
             f"{spec.observation_size} and takes {spec.num_actions}"
         )
-    return NetworkPolicy(network, dtype)
+    return network

@@ -42,8 +42,9 @@ def bound(doing: Doing, cores: int) -> str:
                 "rollout.fragment_lanes make it less"
             )
         return (
-            f"the learner: workers wait for it {waiting:.0%} of their time. Fewer learner.epochs or a smaller "
-            "network make it faster, learner_workers spread it over cores; fewer rollout.workers waste less"
+            f"the learner: workers wait for it {waiting:.0%} of their time. Fewer learner.epochs or a "
+            "smaller network make it faster, learner_workers spread it over cores, and fewer "
+            "rollout.workers waste less"
         )
     busy = len(doing.workers) + len(doing.learners)
     if cores > busy:

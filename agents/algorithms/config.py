@@ -46,6 +46,7 @@ class LearningConfig:
       teacher: coefficient of KL(π ‖ teacher), for a learner that has one.
       epochs, target_kl: of ppo and appo; the others go over a fragment once.
       minibatch: decisions a gradient step. max_policy_lag: in updates.
+      precision, device: see `agents.processor`. compile: the network, by torch.compile.
     """
 
     algorithm: Algorithm = "ppo"
@@ -69,3 +70,5 @@ class LearningConfig:
     target_kl: float = 0.1
     max_policy_lag: int = 200
     precision: str = "auto"
+    device: str = "auto"
+    compile: bool = False

@@ -21,10 +21,12 @@ from league.config import RunConfig
 from league.records import PlayerRecord
 from league.runtime.coordinator import Coordinator
 from league.runtime.homes import home_of
+from league.runtime.inference import RemoteCentre
 from league.runtime.messages import LearnerOrders, LearnerReport, RolloutOrders, WeightsUpdate
 
 if TYPE_CHECKING:
     from agents.fragment import Fragment
+    from agents.staged import Staged
 
 FRAGMENTS_IN_FLIGHT = 2
 TICKS_BETWEEN_CHECKS = 4
@@ -35,7 +37,8 @@ def worker_name(number: int) -> str:
     return f"rollout.{number}"
 
 
-def _prepare_process() -> None:
+def prepare_process() -> None:
+    """What a process that runs networks begins with."""
     import torch
 
     from agents.processor import keep_freed_pages
@@ -56,11 +59,11 @@ class LearnerActor:
     ) -> None:
         from league.runtime.learning import LearnerPool
 
-        _prepare_process()
+        prepare_process()
         self._config, self._revision = config, 0
         self._pool = LearnerPool(config, checkpoint_url, worker, workers)
         self._coordinator = coordinator
-        self._fragments: queue.Queue[Fragment] = queue.Queue()
+        self._fragments: queue.Queue[Fragment | Staged] = queue.Queue()
         self._room: dict[str, threading.Semaphore] = {}
         self._latest: dict[str, WeightsUpdate] = {}
         self._refs: dict[str, tuple[WeightsUpdate, Any]] = {}
@@ -92,7 +95,7 @@ class LearnerActor:
         while not self._room_of(fragment.player).acquire(timeout=0.5):
             if self._stopping.is_set():
                 return []
-        self._fragments.put(fragment)
+        self._fragments.put(self._pool.stage(fragment))
         return self.weights(fragment.player, known)
 
     def weights(self, player: str, known: tuple[int, int]) -> list[Any]:
@@ -197,14 +200,16 @@ class RolloutActor:
         seed: int,
         coordinator: Any,
         learners: list[Any],
+        server: Any = None,
     ) -> None:
-        """Args: learners: the actors that learn, see `home_of`."""
+        """Args: learners: the actors that learn, see `home_of`. server: an `InferenceActor` to ask."""
         from league.runtime.rollout import RolloutPlayer
 
-        _prepare_process()
+        prepare_process()
         self._config = config
         self._name = worker_name(worker)
-        self._player = RolloutPlayer(config, checkpoint_url, worker, seed)
+        centre = None if server is None else RemoteCentre(server)
+        self._player = RolloutPlayer(config, checkpoint_url, worker, seed, centre)
         self._coordinator = coordinator
         self._learner_actors = learners
         self._learners = {name: self._home(name) for name in self._player.learners}

@@ -13,6 +13,7 @@ from agents import weights
 from agents.errors import DivergenceError, WeightsError
 from agents.fragment import Fragment
 from agents.learner import Learner, UpdateMetrics
+from agents.staged import Staged
 from league.checkpoints import CheckpointStore
 from league.config import RunConfig
 from league.errors import CheckpointError
@@ -127,7 +128,12 @@ class LearnerPool:
         """Whether a learning player has been frozen."""
         return player in self._resting
 
-    def learn(self, fragment: Fragment) -> None:
+    def stage(self, fragment: Fragment) -> Fragment | Staged:
+        """Copies a fragment to where its player learns; may be called while another is learnt from."""
+        learner = self.learners.get(fragment.player)
+        return fragment if learner is None else Staged.of(fragment, learner.device)
+
+    def learn(self, fragment: Fragment | Staged) -> None:
         """Updates a player from a fragment; a learner that diverges returns to its last stored state."""
         if fragment.player in self._resting or fragment.player not in self.learners:
             return

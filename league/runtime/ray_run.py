@@ -23,6 +23,7 @@ from league.errors import LeaseLostError, RuntimeFailedError
 from league.records import Snapshot
 from league.runtime.actors import CoordinatorActor, LearnerActor, RolloutActor
 from league.runtime.balance import Balance, Shares, threads_each
+from league.runtime.inference import InferenceActor
 from league.runtime.messages import RunStatus
 from league.runtime.reaper import reaped
 from league.runtime.workers import RolloutWorkers
@@ -51,7 +52,7 @@ def local_ray(config: RunConfig) -> Iterator[None]:
     with reaped(folder):
         _join(
             address="local",
-            num_cpus=max(cores, workers) + config.learner_workers + SPARE_WORKERS,
+            num_cpus=max(cores, workers) + config.learner_workers + config.inference.servers + SPARE_WORKERS,
             include_dashboard=False,
             log_to_driver=False,
             logging_level=logging.ERROR,
@@ -91,7 +92,7 @@ def _join(**options: Any) -> None:
 
 def _needs(claimed: ResourcesConfig) -> dict[str, Any]:
     """What Ray is told of an actor that claims this."""
-    return {"num_cpus": claimed.cpus, "resources": dict(claimed.resources)}
+    return {"num_cpus": claimed.cpus, "num_gpus": claimed.gpus, "resources": dict(claimed.resources)}
 
 
 class RayRun:
@@ -140,11 +141,20 @@ class RayRun:
                 max_concurrency=2,  # one plays, the other hears that it shall stop
                 **_needs(config.placement.rollout),
             )
+            make_server = ray.remote(InferenceActor).options(
+                max_concurrency=CONCURRENT_CALLS, **_needs(config.placement.inference)
+            )
+            servers = [
+                make_server.remote(config, checkpoint_url)
+                for _ in range(config.inference.servers if config.has_central else 0)
+            ]
+            self._servers = servers  # they live as long as somebody knows them
             lives = count()
 
             def new_rollout(number: int) -> Any:
                 seed = (self._seed + 10 * number + 1_000_003 * next(lives)) % 2**31
-                home = (config, checkpoint_url, number, seed, self._coordinator, self._learners)
+                server = servers[number % len(servers)] if servers else None
+                home = (config, checkpoint_url, number, seed, self._coordinator, self._learners, server)
                 return make_rollout.remote(*home)
 
             self._rollouts = RolloutWorkers(new_rollout, self._coordinator)

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 import envs
+from agents.central import CentralPolicy, Centre
 from agents.collector import Collector, warm_up
 from agents.errors import WeightsError
 from agents.fragment import Fragment
@@ -38,9 +39,14 @@ SECONDS_BETWEEN_EPISODES = 5.0
 class RolloutPlayer:
     """Games, policies and what comes of them, for one worker of a run."""
 
-    def __init__(self, config: RunConfig, checkpoint_url: str, worker: int, seed: int) -> None:
-        """Args: worker: its number in the run. seed: of everything this worker draws."""
-        self._config = config
+    def __init__(
+        self, config: RunConfig, checkpoint_url: str, worker: int, seed: int, centre: Centre | None = None
+    ) -> None:
+        """Args:
+        worker: its number in the run. seed: of everything this worker draws.
+        centre: where the networks run that do not run here; needed when the config has such.
+        """
+        self._config, self._centre = config, centre
         warm_up(config.game)
         self._store = CheckpointStore(checkpoint_url)
         self._dtype = resolve_precision(config.learner.precision)
@@ -92,9 +98,7 @@ class RolloutPlayer:
             return
         self._versions[update.player] = (update.generation, update.version)
         self._loaded.pop(update.player, None)
-        network = self._networks[update.player]
-        network.load_state_dict({k: torch.tensor(v) for k, v in update.weights.items()})
-        policy = NetworkPolicy(network, self._dtype)
+        policy = self._learning_policy(update)
         for collector in (self._training, self._evaluation):
             collector.update_learner(update.player, policy, update.version, update.generation)
 
@@ -257,13 +261,22 @@ class RolloutPlayer:
                 return False
         return True
 
+    def _learning_policy(self, update: WeightsUpdate) -> NetworkPolicy:
+        if self._centre is not None and self._config.is_central(update.player):
+            spec = self._config.network_spec(self._config.roster()[update.player], self._spec)
+            self._centre.put(update.player, (update.generation, update.version), spec, update.weights)
+            return CentralPolicy(update.player, self._centre)
+        network = self._networks[update.player]
+        network.load_state_dict({k: torch.tensor(v) for k, v in update.weights.items()})
+        return NetworkPolicy(network, self._dtype)
+
     def _forget(self, name: str) -> None:
         """What is known of a player is of another time."""
         self._versions.pop(name, None)
         self._loaded.pop(name, None)
 
     def _put_frozen(self, name: str, player: FrozenPlayer) -> None:
-        policy = self._load(player)
+        policy = self._frozen_policy(name, player)
         self._loaded[name] = player
         if isinstance(policy, RemotePolicy):
             self._remote[name] = policy
@@ -272,6 +285,13 @@ class RolloutPlayer:
 
     def _new_network(self, name: str) -> nn.Module:
         return build(self._config.network_spec(self._config.roster()[name], self._spec), 0)
+
+    def _frozen_policy(self, name: str, player: FrozenPlayer) -> Policy:
+        central = player.checkpoint is not None and self._config.is_central(name)
+        if self._centre is not None and central and player.checkpoint is not None:
+            self._centre.hold(player.checkpoint)
+            return CentralPolicy(player.checkpoint, self._centre)
+        return self._load(player)
 
     def _load(self, player: FrozenPlayer) -> Policy:
         return load_policy(

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from agents.errors import DeviceError
 from league.checkpoints import CheckpointStore
 from league.config import RunConfig
 from league.config_sections import PlacementConfig
@@ -90,7 +91,7 @@ class Supervisor:
                     config = RunConfig.from_data(self._runs.get(run_id).config, f"run {run_id}")
                     finished = self._play(config, run_id, token, stop, desired, on_status)
                     break
-                except BadGamesError as error:
+                except (BadGamesError, DeviceError) as error:
                     self._runs.release(run_id, token, "failed", str(error)[:REASON_LENGTH])
                     raise
                 except RuntimeFailedError as error:
@@ -136,6 +137,7 @@ class Supervisor:
 
         snapshot = LeagueRepository(self._database, run_id).load()
         if config.topology == "sync":
+            _require_hardware(config)
             return self._play_serially(config, run_id, token, wanted, on_status)
         if self._ray_address is None:
             # Ray reads this when it is imported. By its name it is for other systems; what it does is keep
@@ -145,6 +147,7 @@ class Supervisor:
         from league.runtime.ray_run import RayRun, cluster_ray, local_ray
 
         if self._ray_address is None:  # on one machine the processes share what there is
+            _require_hardware(config)
             config = config.model_copy(update={"placement": PlacementConfig()})
         with cluster_ray(self._ray_address) if self._ray_address else local_ray(config):
             run = RayRun(
@@ -178,6 +181,7 @@ class Supervisor:
     ) -> bool:
         import torch
 
+        from league.runtime.inference import new_server
         from league.runtime.learning import LearnerPool
         from league.runtime.rollout import RolloutPlayer
         from league.runtime.serial import run_serial
@@ -186,9 +190,9 @@ class Supervisor:
         torch.set_num_threads(1)  # the order of sums must not depend on the machine
         coordinator = Coordinator(config, self._database.url, run_id, token)
         learning = LearnerPool(config, self._checkpoint_url)
-        rollout = RolloutPlayer(
-            config, self._checkpoint_url, 0, (config.seed * 10_007 + snapshot.run.next_series) % 2**31
-        )
+        centre = new_server(config, self._checkpoint_url) if config.has_central else None
+        seed = (config.seed * 10_007 + snapshot.run.next_series) % 2**31
+        rollout = RolloutPlayer(config, self._checkpoint_url, 0, seed, centre)
         if snapshot.players:
             for name, problem in learning.resume(snapshot.players):
                 coordinator.note("checkpoint_damaged", name, reason=problem)
@@ -232,3 +236,16 @@ class Supervisor:
         finally:
             over.set()
             thread.join()
+
+
+def _require_hardware(config: RunConfig) -> None:
+    """Raises: DeviceError: a learner or a server is to run on what this machine does not have."""
+    learners = [config.learner, *(e.learner for e in config.players if e.learner is not None)]
+    if any(learner.device == "cuda" for learner in learners) or config.inference.device == "cuda":
+        from agents.processor import resolve_device  # torch: not needed to say yes to a CPU
+
+        resolve_device("cuda")
+    if any(learner.compile for learner in learners):
+        from agents.processor import require_compiler
+
+        require_compiler()

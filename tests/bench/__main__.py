@@ -39,11 +39,26 @@ LEAGUES = (
     Case("League, 256 opponents", opponents=256),
     Case("League, 4 learners", learners=4),
     Case("League, residual CNN 32×2", config={"network": {"kind": "cnn", "channels": 32, "blocks": 2}}),
+    Case("League, central inference", config={"inference": {"where": "central"}}),
     Case("League, openspiel:connect_four", game="openspiel:connect_four"),
     Case("League, openspiel:leduc_poker", game="openspiel:leduc_poker"),
     Case("League, openspiel:go 9×9", game="openspiel:go(board_size=9)"),
     Case("League, pettingzoo:simple_tag", game="pettingzoo:mpe2.simple_tag_v3", opponents=2, config=SMALL),
 )
+ON_GPU = {
+    "learner": {"device": "cuda"},
+    "inference": {"where": "central", "device": "cuda"},
+    "rollout": {"workers": max(2, (psutil.cpu_count() or 2) - 2)},
+}
+LARGE = {"network": {"kind": "cnn", "channels": 128, "blocks": 6}}
+GPU_LEAGUES = (
+    Case("League on a GPU", config=ON_GPU),
+    Case("League on a GPU, residual CNN 128×6", config={**ON_GPU, **LARGE}),
+    Case("League on a GPU, the same compiled", config={
+        **ON_GPU, **LARGE, "learner": {"device": "cuda", "compile": True}
+    }),
+)  # fmt: skip
+NO_GPU = f"SKIPPED, for torch finds no GPU here: {', '.join(case.name for case in GPU_LEAGUES)}"
 GAMES = {"connect_four": "connect_four", "leduc_poker": "leduc_poker", "go 9×9": "go(board_size=9)"}
 
 
@@ -105,7 +120,7 @@ def tasks(figures: Figures, seconds: float) -> dict[str, Callable[[], None]]:
         figures.add(f"RLlib, {name}", peers.rllib(game, seconds, *peers.RLLIB_BEST))
 
     work: dict[str, Callable[[], None]] = {"limits": limits}
-    for case in LEAGUES:
+    for case in (*LEAGUES, *(GPU_LEAGUES if torch.cuda.is_available() else ())):
         work[case.name] = lambda case=case: league(case)  # type: ignore[misc]
     for name, game in GAMES.items():
         work[f"RLlib, {name}"] = lambda name=name, game=game: rllib(name, game)  # type: ignore[misc]
@@ -139,7 +154,7 @@ def demands(figures: Figures) -> list[tuple[str, str, str, bool]]:
     for name, bar in (("connect_four", 20.0), ("leduc_poker", 10.0), ("go 9×9", 10.0)):
         what = f"OpenSpiel's {name} against RLlib on it"
         at_least(what, ratio(f"League, openspiel:{name}", f"RLlib, {name}"), bar)
-    at_least("simple_tag against the environment alone", ratio(LEAGUES[9].name, "simple_tag alone"), 0.8)
+    at_least("simple_tag against the environment alone", ratio(LEAGUES[-1].name, "simple_tag alone"), 0.8)
     at_most("256 opponents for 1, time", ratio("League, 1 opponent", "League, 256 opponents"), 2.0, "×")
     four = ratio("League, 4 learners", plain)
     at_most("4 learners for 1, loss", 1.0 - four if four else None, 0.15, "")
@@ -179,6 +194,8 @@ def report(figures: Figures, rounds: int, seconds: float) -> str:
             "",
             f"The limit of two cores, one of play and one of learning: {figures.limit:,.0f} moves a second.",
         ]
+    if not torch.cuda.is_available():
+        lines += ["", f"{NO_GPU}."]
     if figures.footprints:
         kinds = sorted({k for f in figures.footprints for k in f.shares})
         shares = {k: statistics.median([f.shares.get(k, 0.0) for f in figures.footprints]) for k in kinds}
@@ -210,6 +227,8 @@ def main() -> None:
     options = parser.parse_args()
     threads = torch.get_num_threads()
     figures = Figures()
+    if not torch.cuda.is_available():
+        print(NO_GPU, flush=True)
     for number in range(options.rounds):
         print(f"round {number + 1} of {options.rounds}", flush=True)
         for name, task in tasks(figures, options.seconds).items():

@@ -23,7 +23,7 @@ name: integration
 stop: {minutes: MINUTES}
 players:
   - {role: main, share: 2, snapshot: {min_steps: 40000, max_steps: 120000}}
-  - {role: main_exploiter, snapshot: {min_steps: 30000, max_steps: 60000}}
+  - {role: main_exploiter, inference: central, snapshot: {min_steps: 30000, max_steps: 60000}}
 anchors: [random, "mcts:2"]
 network: {hidden: [32]}
 learner: {minibatch: 1024}
@@ -116,9 +116,12 @@ def test_nothing_that_dies_takes_the_league_with_it(tmp_path: Path, config: Path
         moves = service.run(run_id).moves
         cli.wait_until(lambda: service.run(run_id).moves > moves + 20_000, "another worker's games")
         assert "restarted" not in {e.kind for e in service.events(run_id)}
-        (learner,) = [p for p in cli.family(process) if "LearnerActor" in " ".join(p.cmdline())]
-        learner.kill()
-        wait_for(service, run_id, "restarted", "resumed")
+        for count, kind in enumerate(("LearnerActor", "InferenceActor"), start=1):
+            (fated,) = [p for p in cli.family(process) if kind in " ".join(p.cmdline())]
+            fated.kill()
+            wait_for(service, run_id, "restarted", "resumed", count=count)
+            moves = service.run(run_id).moves
+            cli.wait_until(lambda: service.run(run_id).moves > moves, "games after it")  # noqa: B023
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does: every process of the group gets it
         output, _ = process.communicate(timeout=60)
     assert process.returncode == 130, output
@@ -126,7 +129,7 @@ def test_nothing_that_dies_takes_the_league_with_it(tmp_path: Path, config: Path
     interrupted = cli.standings(home)
 
     with cli.started("run", "--resume", "latest", "--home", str(home), "--no-web") as process:
-        wait_for(service, run_id, "resumed", count=2)
+        wait_for(service, run_id, "resumed", count=3)
         steps = learner_steps(interrupted)["main.0"][1]
         cli.wait_until(lambda: service.player(run_id, "main.0").steps > steps + 20_000, "learning")
         time.sleep(1.3)
@@ -152,4 +155,4 @@ def test_nothing_that_dies_takes_the_league_with_it(tmp_path: Path, config: Path
             assert now["games"] >= row["games"] or row["role"] == "anchor"
     assert after["main.0"]["steps"] > learner_steps(killed)["main.0"][1]
     kinds = [e.kind for e in service.events(run_id)]
-    assert kinds.count("restarted") == 1
+    assert kinds.count("restarted") == 2

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
+from agents.errors import DeviceError
 from league.bootstrap import Stores
 from league.checkpoints import CheckpointStore
 from league.config import RunConfig
@@ -61,6 +63,26 @@ def test_the_same_seed_gives_the_same_standings(stores: Stores, small_config: Ma
     service = stores.service()
     assert rows(service, first.id) == rows(service, second.id)
     assert rows(service, first.id) != rows(service, other.id)
+
+
+def test_networks_in_one_place_play_the_same_league(stores: Stores, small_config: Make) -> None:
+    here = play(stores, small_config(stop={"moves": 60_000}))
+    there = play(stores, small_config(stop={"moves": 60_000}, inference={"where": "central"}))
+    service = stores.service()
+    assert rows(service, here.id) == rows(service, there.id)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
+@pytest.mark.parametrize(
+    "section", [{"learner": {"device": "cuda", "minibatch": 512}}, {"inference": {"device": "cuda"}}]
+)
+def test_a_run_for_a_gpu_that_is_not_there_fails_at_once(
+    stores: Stores, small_config: Make, section: dict[str, Any]
+) -> None:
+    with pytest.raises(DeviceError, match="use auto or cpu"):
+        play(stores, small_config(**section))
+    (record,) = stores.service().runs()
+    assert (record.state, "finds no GPU" in (record.stop_reason or "")) == ("failed", True)
 
 
 def test_players_learn_by_algorithms_and_networks_of_their_own(stores: Stores, small_config: Make) -> None:

@@ -1,0 +1,44 @@
+"""A fragment on the device that learns from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from agents.fragment import Fragment
+from agents.processor import moved
+
+
+@dataclass(frozen=True)
+class Staged:
+    """A fragment's arrays as tensors, see `Fragment`; made while the learner is busy with another one."""
+
+    player: str
+    generation: int
+    version: int
+    steps: int
+    obs: torch.Tensor
+    legal: torch.Tensor
+    actions: torch.Tensor
+    log_probs: torch.Tensor
+    values: torch.Tensor
+    rewards: torch.Tensor
+    terminal: torch.Tensor
+
+    @classmethod
+    def of(cls, fragment: Fragment, device: torch.device) -> Staged:
+        """Copies a fragment to a device."""
+        return cls(
+            fragment.player,
+            fragment.generation,
+            fragment.version,
+            fragment.steps,
+            moved(fragment.obs, device),
+            moved(fragment.legal, device),
+            moved(fragment.actions, device).long(),
+            moved(fragment.log_probs, device),
+            moved(fragment.values, device),
+            moved(fragment.rewards, device),
+            moved(fragment.terminal, device),
+        )
