@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import argparse
 import heapq
+import pickle
 import tempfile
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -38,7 +39,8 @@ class Load:
 
     Attributes:
       exchange_ms: the median. busy: the share of its time in exchanges. interval_seconds: between two reports
-        of a worker. episodes: of a training series.
+        of a worker. episodes: of a training series. series: reported a second by all. report_bytes: of a report
+      and its answer on their way, the median. database_mb: that the database grows in an hour.
     """
 
     workers: int
@@ -46,6 +48,9 @@ class Load:
     busy: float
     interval_seconds: float
     episodes: int
+    series: float
+    report_bytes: int
+    database_mb: float
 
 
 @dataclass
@@ -111,7 +116,10 @@ def measure(workers: int, seconds: float) -> Load:
         nothing = dict.fromkeys(config.roster(), "0" * 64)
         coordinator.found(nothing, nothing)
         truth.strength = {name: float(rng.normal(0.0, 400.0)) for name in [*nothing, "random"]}
+        size = Path(home, "league.db").stat().st_size
         load = _ask(coordinator, clock, truth, workers, seconds)
+        grown = sum(f.stat().st_size for f in Path(home).glob("league.db*")) - size
+        load = replace(load, database_mb=grown / 2**20 * 3600.0 / clock())
         coordinator.close()
         database.close()
     return load
@@ -121,6 +129,7 @@ def _ask(coordinator: Coordinator, clock: Clock, truth: Truth, workers: int, sec
     pool = [Worker() for _ in range(workers)]
     due = [(0.0, number) for number in range(workers)]
     spent: list[tuple[float, float]] = []
+    passed: list[tuple[float, int, int]] = []
     now, reports = 0.0, 0
     while now < seconds or reports < 4 * workers:
         at, number = heapq.heappop(due)
@@ -132,12 +141,30 @@ def _ask(coordinator: Coordinator, clock: Clock, truth: Truth, workers: int, sec
         now = clock()
         worker.take(orders)
         spent.append((begin, now - begin))
+        # Pickled as between processes; the answer of most reports is of about the same size.
+        passed.append(
+            (begin, len(report.results), len(pickle.dumps((report, orders), 5)) if now > 3.0 else 0)
+        )
+        clock.rewind(now)
         heapq.heappush(due, (now + orders.interval_seconds, number))
         reports += 1
-    last = [cost for begin, cost in spent if begin >= now - max(5.0, 2.0 * orders.interval_seconds)]
-    busy = sum(last) / max(5.0, 2.0 * orders.interval_seconds)
+    window = max(5.0, 2.0 * orders.interval_seconds)
+    last = [cost for begin, cost in spent if begin >= now - window]
+    busy = sum(last) / window
+    lately = [(count, size) for begin, count, size in passed if begin >= now - window]
+    series = sum(count for count, _ in lately) / window
+    report_bytes = int(np.median([size for _, size in lately]))
     episodes = max((s.episodes for s in orders.training), default=0)
-    return Load(workers, 1e3 * float(np.median(last)), busy, orders.interval_seconds, episodes)
+    return Load(
+        workers,
+        1e3 * float(np.median(last)),
+        busy,
+        orders.interval_seconds,
+        episodes,
+        series,
+        report_bytes,
+        0.0,
+    )
 
 
 def main() -> None:
@@ -145,12 +172,16 @@ def main() -> None:
     parser.add_argument("--workers", type=int, nargs="*", default=[1, 10, 100, 1000])
     parser.add_argument("--seconds", type=float, default=30.0, help="of the workers' time")
     options = parser.parse_args()
-    print("| workers | an exchange, ms | coordinator busy | report every | episodes of a series |")
-    print("|---|---|---|---|---|")
+    print(
+        "| workers | an exchange, ms | coordinator busy | report every | episodes of a series | series/s | "
+        "report and answer, KB | database, MB an hour |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
     for workers in options.workers:
         load = measure(workers, options.seconds)
         figures = f"{load.exchange_ms:.1f} | {100 * load.busy:.0f} % | {load.interval_seconds:g} s"
-        print(f"| {workers:,} | {figures} | {load.episodes:,} |", flush=True)
+        more = f"{load.series:,.0f} | {load.report_bytes / 1024:.1f} | {load.database_mb:,.0f}"
+        print(f"| {workers:,} | {figures} | {load.episodes:,} | {more} |", flush=True)
 
 
 if __name__ == "__main__":
