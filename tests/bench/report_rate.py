@@ -39,8 +39,8 @@ class Load:
 
     Attributes:
       exchange_ms: the median. busy: the share of its time in exchanges. interval_seconds: between two reports
-        of a worker. episodes: of a training series. series: reported a second by all. report_bytes: of a report
-      and its answer on their way, the median. database_mb: that the database grows in an hour.
+        of a worker. episodes: of a training series. series: reported a second by all. report_bytes: of a
+      report and its answer on their way, the median. database_mb: that the database grows in an hour.
     """
 
     workers: int
@@ -118,10 +118,10 @@ def measure(workers: int, seconds: float) -> Load:
         truth.strength = {name: float(rng.normal(0.0, 400.0)) for name in [*nothing, "random"]}
         size = Path(home, "league.db").stat().st_size
         load = _ask(coordinator, clock, truth, workers, seconds)
-        grown = sum(f.stat().st_size for f in Path(home).glob("league.db*")) - size
-        load = replace(load, database_mb=grown / 2**20 * 3600.0 / clock())
         coordinator.close()
         database.close()
+        grown = Path(home, "league.db").stat().st_size - size
+        load = replace(load, database_mb=grown / 2**20 * 3600.0 / clock())
     return load
 
 
@@ -141,10 +141,7 @@ def _ask(coordinator: Coordinator, clock: Clock, truth: Truth, workers: int, sec
         now = clock()
         worker.take(orders)
         spent.append((begin, now - begin))
-        # Pickled as between processes; the answer of most reports is of about the same size.
-        passed.append(
-            (begin, len(report.results), len(pickle.dumps((report, orders), 5)) if now > 3.0 else 0)
-        )
+        passed.append((begin, len(report.results), len(pickle.dumps((report, orders), 5))))
         clock.rewind(now)
         heapq.heappush(due, (now + orders.interval_seconds, number))
         reports += 1
@@ -155,16 +152,8 @@ def _ask(coordinator: Coordinator, clock: Clock, truth: Truth, workers: int, sec
     series = sum(count for count, _ in lately) / window
     report_bytes = int(np.median([size for _, size in lately]))
     episodes = max((s.episodes for s in orders.training), default=0)
-    return Load(
-        workers,
-        1e3 * float(np.median(last)),
-        busy,
-        orders.interval_seconds,
-        episodes,
-        series,
-        report_bytes,
-        0.0,
-    )
+    exchange_ms, interval = 1e3 * float(np.median(last)), orders.interval_seconds
+    return Load(workers, exchange_ms, busy, interval, episodes, series, report_bytes, 0.0)
 
 
 def main() -> None:
