@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import hashlib
 import os
 import secrets
@@ -9,7 +11,7 @@ from pathlib import PurePosixPath
 
 import fsspec
 
-from league.errors import CheckpointError
+from league.errors import CheckpointError, StoreWaitsError
 
 
 class CheckpointStore:
@@ -30,27 +32,28 @@ class CheckpointStore:
 
         The bytes are under a temporary name until they are on the disk, so that no crash leaves half a
         checkpoint behind.
+
+        Raises:
+          StoreWaitsError: there is no room.
         """
         sha = hashlib.sha256(data).hexdigest()
         path = self._path(sha)
         if self._fs.exists(path):
             return sha
-        self._fs.makedirs(str(PurePosixPath(path).parent), exist_ok=True)
         temporary = f"{path}.{secrets.token_hex(4)}.tmp"
-        if self._local:
-            with open(temporary, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-            folder = os.open(os.path.dirname(path), os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
-        else:
-            self._fs.pipe_file(temporary, data)
-            self._fs.mv(temporary, path)
+        try:
+            self._fs.makedirs(str(PurePosixPath(path).parent), exist_ok=True)
+            if self._local:
+                _write_through(temporary, path, data)
+            else:
+                self._fs.pipe_file(temporary, data)
+                self._fs.mv(temporary, path)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+                raise StoreWaitsError(f"checkpoint store {self.url}: {error.strerror}") from error
+            raise
         return sha
 
     def get(self, sha: str) -> bytes:
@@ -84,3 +87,17 @@ class CheckpointStore:
 
     def _path(self, sha: str) -> str:
         return f"{self._root}/{sha[:2]}/{sha}.safetensors"
+
+
+def _write_through(temporary: str, path: str, data: bytes) -> None:
+    """Writes a file and its name to the disk itself, not only to the system's cache."""
+    with open(temporary, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+    folder = os.open(os.path.dirname(path), os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

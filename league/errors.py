@@ -19,6 +19,10 @@ class DatabaseError(LeagueError):
     """The database cannot be opened, or its schema is not this program's."""
 
 
+class StoreWaitsError(DatabaseError):
+    """A store cannot be used just now: full, locked, or not to be reached; it may work again in a moment."""
+
+
 class CheckpointError(LeagueError):
     """A checkpoint is missing, truncated or altered."""
 

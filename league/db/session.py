@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import files
@@ -13,10 +14,16 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    NoSuchModuleError,
+    OperationalError,
+    SQLAlchemyError,
+)
 from sqlalchemy.orm import Session
 
-from league.errors import DatabaseError
+from league.errors import DatabaseError, StoreWaitsError
 
 
 class Database:
@@ -47,8 +54,8 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Session]:
-        """A transaction that sees one moment and changes nothing."""
-        with self._connect() as plain:
+        """A transaction that sees one moment and changes nothing. Raises: StoreWaitsError."""
+        with self._told(), self._connect() as plain:
             one_moment = "REPEATABLE READ" if self.dialect == "postgresql" else None  # SQLite always does
             connection = plain.execution_options(isolation_level=one_moment) if one_moment else plain
             with Session(connection) as session:
@@ -60,8 +67,11 @@ class Database:
 
         On SQLite it takes the write lock at its beginning: a transaction that reads first and writes
         later would act on what another has changed in between.
+
+        Raises:
+          StoreWaitsError: nothing was written, or it is not known; the same may work a moment later.
         """
-        with self._connect() as plain:
+        with self._told(), self._connect() as plain:
             connection = plain.execution_options(league_write=True)
             with connection.begin(), Session(connection) as session:
                 yield session
@@ -134,11 +144,22 @@ class Database:
         return current, head
 
     @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Errors that pass, as errors of the league."""
+        try:
+            yield
+        except DBAPIError as error:
+            if _passes(error):
+                raise StoreWaitsError(f"database {self.shown_url}: {_first_line(error)}") from error
+            raise
+
+    @contextmanager
     def _connect(self) -> Iterator[Connection]:
         try:
             connection = self._engine.connect()
         except SQLAlchemyError as error:
-            raise DatabaseError(
+            passes = isinstance(error, DBAPIError) and _passes(error)
+            raise (StoreWaitsError if passes else DatabaseError)(
                 f"database {self.shown_url} cannot be opened: {_first_line(error)}"
             ) from error
         with connection:
@@ -147,6 +168,16 @@ class Database:
 
 def _first_line(error: Exception) -> str:
     return str(getattr(error, "orig", None) or error).strip().splitlines()[0]
+
+
+def _passes(error: DBAPIError) -> bool:
+    """Whether what went wrong is of the moment: no room, a lock, no connection, a conflict of two writers."""
+    code = getattr(error.orig, "sqlstate", None)
+    if code is not None:  # PostgreSQL's, by class: connection, conflict, resources, intervention, system
+        return str(code)[:2] in ("08", "40", "53", "57", "58")
+    if isinstance(error.orig, sqlite3.Error):
+        return any(word in str(error.orig) for word in ("locked", "busy", "full", "disk I/O"))
+    return isinstance(error, OperationalError)  # a connection that was refused or broken
 
 
 def _alembic() -> Config:
@@ -158,7 +189,7 @@ def _alembic() -> Config:
 def _prepare_sqlite(connection: Any, _: Any) -> None:
     connection.isolation_level = None  # the driver begins nothing by itself; _begin_sqlite does
     cursor = connection.cursor()
-    cursor.execute("PRAGMA busy_timeout = 30000")
+    cursor.execute("PRAGMA busy_timeout = 10000")
     cursor.execute("PRAGMA journal_mode = WAL")
     cursor.execute("PRAGMA synchronous = FULL")  # what was committed survives a power cut
     cursor.execute("PRAGMA foreign_keys = ON")

@@ -16,6 +16,7 @@ from league.db.session import Database
 from league.errors import ConfigError
 from league.manager import LeagueManager
 from league.orders import Carried, Order
+from league.patience import Patience
 from league.runtime.doings import Doings
 from league.runtime.homes import home_of
 from league.runtime.messages import (
@@ -73,6 +74,7 @@ class Coordinator:
         self._stopping = False
         self._aborted, self._last_error = 0, ""
         self._failure: str | None = None
+        self._patience = Patience()
         self._doings = Doings()
         self._pace = Pace(clock(), fixed=config.topology == "sync")
         self._learner_metrics: dict[str, dict[str, float]] = {}
@@ -136,6 +138,7 @@ class Coordinator:
         orders = self._manager.learners_progressed(report.progress)
         for player, reason in report.rolled_back.items():
             self._manager.note("rolled_back", player, reason=reason)
+        self._note_waiting(report.waited)
         self._learner_metrics.update(report.metrics)
         self._write(force=True)
         stop = self.is_finished()
@@ -193,11 +196,12 @@ class Coordinator:
             return
         self._next_look = now + LOOK_SECONDS
         steering = self._manager.steering
-        revision, commands = self._repository.wanted()
+        revision, commands = self._patience(self._repository.wanted)
         if revision != self._stored_revision and not steering.roster_is_growing:
             self._stored_revision = revision
             try:
-                config = RunConfig.from_data(self._repository.config(), "the run's config")
+                wanted = self._patience(self._repository.config)
+                config = RunConfig.from_data(wanted, "the run's config")
             except (
                 ConfigError
             ) as error:  # written by another version of the program; this one goes on as it was
@@ -225,6 +229,11 @@ class Coordinator:
         """Writes an event down."""
         self._manager.note(kind, player, **data)
         self._write(force=True)
+
+    def _note_waiting(self, waited: tuple[float, str] | None) -> None:
+        """Writes down, with what is written next, that a store could not be used for a while."""
+        if waited is not None:
+            self._manager.note("store_waited", seconds=round(waited[0], 1), reason=waited[1])
 
     def _note_bad_episodes(self, aborted: int, errors: Sequence[str]) -> None:
         """Writes down what games did wrong; too much of it ends the run."""
@@ -325,7 +334,8 @@ class Coordinator:
             doing=None if metrics is None else self._doings.as_json(now, self._pace.interval_seconds),
         )
         if force or changes.series or metrics or now - self._last_write >= 1.0:
-            self._repository.save(changes, self._token)
+            self._patience(lambda: self._repository.save(changes, self._token))
+            self._note_waiting(self._patience.take_waited())
             self._stored_revision += len(changes.entries)
             self._manager.written(changes)
             self._last_write = now

@@ -28,6 +28,7 @@ from league.orders import (
     SnapshotOrder,
     TakeoverOrder,
 )
+from league.patience import Patience
 from league.records import PlayerRecord
 from league.runtime.homes import home_of
 from league.runtime.messages import LearnerReport, TakenOver, TakenSnapshot, WeightsUpdate
@@ -38,7 +39,7 @@ class LearnerPool:
 
     def __init__(self, config: RunConfig, checkpoint_url: str, worker: int = 0, workers: int = 1) -> None:
         """Args: worker: which of the run's learner processes this is, of `workers`; see `home_of`."""
-        self._store = CheckpointStore(checkpoint_url)
+        self._store, self._patience = CheckpointStore(checkpoint_url), Patience()
         self._config = config
         self._worker, self._workers = worker, workers
         self.learners = {
@@ -67,9 +68,7 @@ class LearnerPool:
         for name, learner in self.learners.items():
             if (teacher := self._config.roster()[name].teacher) is not None:
                 learner.follow(self._store.get(teacher))
-        self._initial = {
-            name: self._store.put(learner.checkpoint()) for name, learner in self.learners.items()
-        }
+        self._initial = {name: self._put(learner.checkpoint()) for name, learner in self.learners.items()}
         return dict(self._initial), {p.player: p.state for p in self._save()}
 
     def resume(self, players: list[PlayerRecord]) -> list[tuple[str, str]]:
@@ -170,7 +169,8 @@ class LearnerPool:
             player: {key: float(np.mean([asdict(u)[key] for u in updates])) for key in asdict(updates[0])}
             for player, updates in self._metrics.items()
         }
-        report = LearnerReport(self._save(), self._done, means, self._rolled_back, self._worker)
+        progress, waited = self._save(), self._patience.take_waited()
+        report = LearnerReport(progress, self._done, means, self._rolled_back, self._worker, waited=waited)
         self._metrics, self._done, self._rolled_back = {}, [], {}
         return report
 
@@ -187,7 +187,7 @@ class LearnerPool:
 
     def _snapshot(self, order: SnapshotOrder) -> TakenSnapshot:
         learner = self.learners[order.player]
-        checkpoint = self._store.put(learner.checkpoint())
+        checkpoint = self._put(learner.checkpoint())
         if order.resets:
             learner.reset(self._store.get(self._initial[order.player]), order.next_generation)
         return TakenSnapshot(order, checkpoint, learner.steps, self._store_state(order.player))
@@ -222,7 +222,7 @@ class LearnerPool:
         except (CheckpointError, WeightsError) as error:
             return Carried(order, 0, None, None, str(error), gone=isinstance(error, CheckpointError))
         learner = self.learners[name]
-        checkpoint = self._store.put(learner.checkpoint())
+        checkpoint = self._put(learner.checkpoint())
         if isinstance(order, BeginOrder):
             self._initial[name] = checkpoint
         return Carried(order, learner.steps, checkpoint, self._store_state(name))
@@ -246,9 +246,13 @@ class LearnerPool:
             if name not in self._resting
         ]
 
+    def _put(self, data: bytes) -> str:
+        """Stores bytes, waiting for room. Raises: StoreWaitsError: there is none for too long."""
+        return self._patience(lambda: self._store.put(data))
+
     def _store_state(self, player: str) -> str:
         state = self.learners[player].state()
-        sha = self._store.put(state)
+        sha = self._put(state)
         self._last_good[player] = state
         if sha not in self._states[player]:
             self._states[player].append(sha)

@@ -87,6 +87,7 @@ class LearnerReport:
     `metrics`: by player, the means since the last report. `rolled_back`: players that diverged, with why.
     `worker`: which learner process. `revision`: of the config it learns by. `spent`: shares of the time
     since the last report: `learning`, `transfer` of weights, states and reports, `waiting` for fragments.
+    `waited`: seconds for which the checkpoint store could not be written, and why.
     """
 
     progress: list[LearnerProgress]
@@ -96,6 +97,7 @@ class LearnerReport:
     worker: int = 0
     revision: int = 0
     spent: dict[str, float] = field(default_factory=dict)
+    waited: tuple[float, str] | None = None
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from league.config import RunConfig
 from league.config_sections import ResourcesConfig
-from league.errors import LeaseLostError, RuntimeFailedError
+from league.errors import LeaseLostError, RuntimeFailedError, StoreWaitsError
 from league.records import Snapshot
 from league.runtime.actors import CoordinatorActor, LearnerActor, RolloutActor
 from league.runtime.balance import Balance, Shares, threads_each
@@ -249,7 +249,8 @@ def _translated() -> Iterator[None]:
         yield
     except RayError as error:
         cause = getattr(error, "cause", None)
-        if isinstance(cause, LeaseLostError):
-            raise LeaseLostError(str(cause)) from error
+        for kind in (LeaseLostError, StoreWaitsError):
+            if isinstance(cause, kind):
+                raise kind(str(cause)) from error
         last_line = str(error).strip().splitlines()[-1]
         raise RuntimeFailedError(f"a process of the run failed: {last_line}") from error

@@ -9,6 +9,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from typing import TypeVar
 
 from agents.errors import DeviceError
 from league.checkpoints import CheckpointStore
@@ -17,18 +19,26 @@ from league.config_sections import PlacementConfig
 from league.db.league_state import LeagueRepository
 from league.db.runs import RunRepository
 from league.db.session import Database
-from league.errors import BadGamesError, LeaseLostError, RunBusyError, RuntimeFailedError
-from league.records import DesiredState, EventRecord, RunRecord
+from league.errors import (
+    BadGamesError,
+    LeaseLostError,
+    RunBusyError,
+    RuntimeFailedError,
+    StoreWaitsError,
+)
+from league.patience import Patience
+from league.records import DesiredState, EventRecord, RunRecord, RunState
 from league.runtime.coordinator import Coordinator
 from league.runtime.messages import RunStatus
+from league.runtime.restarts import Restarts
 
 LEASE_SECONDS = 10.0
 HEARTBEAT_SECONDS = 2.0
 STATUS_SECONDS = 0.5
-RESTARTS = 5
 REASON_LENGTH = 1000
 
 OnStatus = Callable[[RunStatus], None]
+T = TypeVar("T")
 
 
 class Supervisor:
@@ -81,45 +91,68 @@ class Supervisor:
 
         Raises:
           LeaseLostError: somebody else owns the run now.
+          StoreWaitsError: told to stop while the database was away; the run goes on from it another time.
           RuntimeFailedError: its processes died more often than they may; the run is marked failed.
         """
         with self._heartbeats(run_id, token) as desired:
-            failures = 0
+            restarts = Restarts()
             while True:
+                restarts.begin()
                 try:
                     # Read anew each time: somebody may have changed it, or a player begun to learn.
-                    config = RunConfig.from_data(self._runs.get(run_id).config, f"run {run_id}")
+                    record = self._when_it_works(stop, lambda: self._runs.get(run_id))
+                    config = RunConfig.from_data(record.config, f"run {run_id}")
                     finished = self._play(config, run_id, token, stop, desired, on_status)
                     break
                 except (BadGamesError, DeviceError) as error:
                     self._runs.release(run_id, token, "failed", str(error)[:REASON_LENGTH])
                     raise
                 except RuntimeFailedError as error:
-                    failures += 1
-                    repository = LeagueRepository(self._database, run_id)
-                    repository.add_event(EventRecord("restarted", data={"reason": str(error)}))
-                    if failures > RESTARTS:
-                        self._runs.release(run_id, token, "failed", str(error))
+                    self._when_it_works(stop, partial(self._note, run_id, "restarted", str(error)))
+                    if (delay := restarts.delay()) is None:
+                        self._runs.release(run_id, token, "failed", str(error)[:REASON_LENGTH])
                         raise
-                    time.sleep(min(2.0**failures, 30.0))
+                    stop.wait(delay)
+                except StoreWaitsError as error:
+                    # Full or away for longer: the processes have ended, and start when it is back.
+                    self._when_it_works(stop, partial(self._note, run_id, "store_waited", str(error)))
+            state: RunState
             if finished:
-                self._runs.release(run_id, token, "finished", "reached its stop rule")
+                state, reason = "finished", "reached its stop rule"
             elif desired() == "stopped":
-                self._runs.release(run_id, token, "finished", "stopped")
+                state, reason = "finished", "stopped"
             else:
-                self._runs.release(run_id, token, "paused", "interrupted" if stop.is_set() else "paused")
+                state, reason = "paused", "interrupted" if stop.is_set() else "paused"
+            Patience()(lambda: self._runs.release(run_id, token, state, reason))
         return self._runs.get(run_id)
+
+    def _note(self, run_id: str, kind: str, reason: str) -> None:
+        event = EventRecord(kind, data={"reason": reason[:REASON_LENGTH]})
+        LeagueRepository(self._database, run_id).add_event(event)
+
+    def _when_it_works(self, stop: threading.Event, do: Callable[[], T]) -> T:
+        """Does something with the database as soon as that can be used.
+
+        Raises:
+          StoreWaitsError: it was told to stop before.
+        """
+        while True:
+            try:
+                return do()
+            except StoreWaitsError:
+                if stop.wait(1.0):
+                    raise
 
     def serve(self, stop: threading.Event, on_status: OnStatus, poll_seconds: float = 1.0) -> None:
         """Claims and runs whatever shall run, one run after another, until told to stop."""
         while not stop.wait(poll_seconds):
-            for run in self._runs.claimable():
-                token = self._runs.claim(run.id, self._owner, LEASE_SECONDS)
-                if token is not None:
-                    # What went wrong is in the run's events; the next run is not to suffer.
-                    with contextlib.suppress(LeaseLostError, RuntimeFailedError):
+            # What went wrong is in the run's events; the next run is not to suffer.
+            with contextlib.suppress(LeaseLostError, RuntimeFailedError, DeviceError, StoreWaitsError):
+                for run in self._runs.claimable():
+                    token = self._runs.claim(run.id, self._owner, LEASE_SECONDS)
+                    if token is not None:
                         self.supervise(run.id, token, stop, on_status)
-                    break
+                        break
 
     def _play(
         self,
@@ -135,7 +168,7 @@ class Supervisor:
         def wanted() -> bool:
             return not stop.is_set() and desired() == "running"
 
-        snapshot = LeagueRepository(self._database, run_id).load()
+        snapshot = self._when_it_works(stop, LeagueRepository(self._database, run_id).load)
         if config.topology == "sync":
             _require_hardware(config)
             return self._play_serially(config, run_id, token, wanted, on_status)
@@ -228,6 +261,8 @@ class Supervisor:
                 except LeaseLostError:
                     desired[0] = "paused"  # nothing can be written any more; the loop ends by itself
                     return
+                except StoreWaitsError:
+                    continue  # who claims the run meanwhile has it; nobody can while it is locked or away
 
         thread = threading.Thread(target=beat, name="heartbeat", daemon=True)
         thread.start()

@@ -121,8 +121,7 @@ def measure(workers: int, seconds: float) -> Load:
         coordinator.close()
         database.close()
         grown = Path(home, "league.db").stat().st_size - size
-        load = replace(load, database_mb=grown / 2**20 * 3600.0 / clock())
-    return load
+        return replace(load, database_mb=grown / 2**20 * 3600.0 / clock())
 
 
 def _ask(coordinator: Coordinator, clock: Clock, truth: Truth, workers: int, seconds: float) -> Load:
