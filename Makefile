@@ -5,7 +5,8 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 PEERS  := .venv-peers
 
-.PHONY: run test test-browser conformance client fuzz lint format bench bench-api bench-web bench-strength clean
+.PHONY: run test test-browser test-postgres conformance client fuzz lint format bench bench-api bench-web \
+	bench-strength faults soak clean
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "League needs Python 3.11 or newer; try make PYTHON=python3.11"'
@@ -18,6 +19,10 @@ run: $(READY)
 
 test: $(READY)
 	$(BIN)/pytest
+
+# The whole suite with a real PostgreSQL in the place of SQLite.
+test-postgres: $(READY)
+	LEAGUE_TEST_DATABASE=postgresql $(BIN)/pytest
 
 test-browser: $(READY)
 	LEAGUE_SCREENSHOTS=docs/screenshots $(BIN)/pytest tests/browser
@@ -36,6 +41,8 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/detect-secrets-hook --baseline .secrets.baseline $$(git ls-files)
+	$(BIN)/python -m tests.audit
 
 format: $(READY)
 	$(BIN)/ruff format .
@@ -58,6 +65,13 @@ bench-web: $(READY)
 
 bench-strength: $(READY)
 	$(BIN)/python -m tests.strength --out docs/strength.md
+
+# Every fault twenty times: two hours. An hour of any of them.
+faults: $(READY)
+	$(BIN)/python -m tests.faults --out docs/reliability.md
+
+soak: $(READY)
+	$(BIN)/python -m tests.faults --soak 60 --out docs/soak.md
 
 clean:
 	rm -rf $(VENV) $(PEERS) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache

@@ -324,6 +324,46 @@ def db_check(home: Home = None) -> None:
         raise typer.Exit(1)
 
 
+@db_app.command("repair")
+def db_repair(home: Home = None) -> None:
+    """Mends what `check` finds, as far as that is possible; runs that are being run are left alone."""
+    from league.checkpoints import CheckpointStore
+    from league.config import RunConfig
+    from league.db.check import check_run
+    from league.db.repair import repair_run
+
+    stores = Stores.from_environment(home)
+    database, store = stores.open_database(upgrade=False), CheckpointStore(stores.checkpoint_url)
+    left = 0
+    for record in LeagueService(database).runs():
+        decay = RunConfig.model_validate(record.config).payoff.decay
+        done = repair_run(database, store, record.id, decay)
+        for line in done or ["ok"]:
+            out.print(f"{record.id}: {line}", soft_wrap=True)
+        for line in check_run(database, store, record.id) if done else []:
+            left += 1
+            out.print(f"{record.id}: cannot be mended: {line}", style="red", soft_wrap=True)
+    if left:
+        raise typer.Exit(1)
+
+
+@db_app.command("thin")
+def db_thin(
+    run: RunName,
+    keep: Annotated[int, typer.Option(min=1, help="Best copies that are kept, beside those needed.")] = 50,
+    home: Home = None,
+) -> None:
+    """Makes room: retires copies that the league hardly needs and deletes weights that nothing points at."""
+    from league.checkpoints import CheckpointStore
+    from league.db.thin import thin_run
+
+    stores = Stores.from_environment(home)
+    database = stores.open_database(upgrade=False)
+    record = LeagueService(database).resolve(run)
+    done = thin_run(database, CheckpointStore(stores.checkpoint_url), record.id, keep)
+    out.print(f"{record.id}: {len(done.retired)} copies retired, {len(done.deleted)} weights deleted")
+
+
 def main() -> None:
     """Runs the command line; errors meant for people are one line each, without a traceback."""
     try:

@@ -17,6 +17,7 @@ from agents.policy import NetworkPolicy, Policy
 from agents.remote import RemotePolicy
 from envs.spec import GameSpec
 from league.checkpoints import CheckpointStore
+from league.errors import CheckpointError
 
 MODELS: dict[str, type[OnnxModel] | type[TorchScriptModel]] = {
     "onnx": OnnxModel,
@@ -50,7 +51,8 @@ def load_policy(
         if kind in ("http", "https"):
             return RemotePolicy(bot, spec.num_actions)
         return make_bot(bot, spec, seed)
-    assert checkpoint is not None  # noqa: S101  a player has one or the other
+    if checkpoint is None:
+        raise CheckpointError("the weights of this player are lost")
     return NetworkPolicy(load_network(store, spec, checkpoint), dtype)
 
 

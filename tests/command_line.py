@@ -105,5 +105,7 @@ def standings(home: Path, run_name: str = "latest") -> list[dict[str, Any]]:
 
 
 def _environment() -> dict[str, str]:
-    dropped = ("LEAGUE_DATABASE_URL", "LEAGUE_CHECKPOINT_URL", "LEAGUE_HOME")
+    dropped = ["LEAGUE_CHECKPOINT_URL", "LEAGUE_HOME"]
+    if os.environ.get("LEAGUE_TEST_DATABASE") != "postgresql":
+        dropped.append("LEAGUE_DATABASE_URL")
     return {k: v for k, v in os.environ.items() if k not in dropped} | {"COLUMNS": "200"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
@@ -17,6 +18,8 @@ from league.db.session import Database
 from tests.serial_league import play
 
 torch.set_num_threads(1)
+ON_POSTGRES = os.environ.get("LEAGUE_TEST_DATABASE") == "postgresql"
+PLAYED = "played"
 
 
 def make_small_config(**changes: Any) -> RunConfig:
@@ -50,10 +53,17 @@ def small_config() -> Callable[..., RunConfig]:
     return make_small_config
 
 
+@pytest.fixture(autouse=ON_POSTGRES)
+def postgres_for_all(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With `make test-postgres` every test has an empty PostgreSQL database instead of an SQLite file."""
+    if ON_POSTGRES:
+        monkeypatch.setenv("LEAGUE_DATABASE_URL", new_database(request.getfixturevalue("postgres_server")))
+
+
 @pytest.fixture
 def stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stores:
     """Empty stores in a folder of their own, the schema in place."""
-    for name in ("LEAGUE_DATABASE_URL", "LEAGUE_CHECKPOINT_URL", "LEAGUE_HOME"):
+    for name in ("LEAGUE_CHECKPOINT_URL", "LEAGUE_HOME", *(() if ON_POSTGRES else ("LEAGUE_DATABASE_URL",))):
         monkeypatch.delenv(name, raising=False)
     stores = Stores.from_environment(str(tmp_path / "home"))
     stores.open_database(upgrade=True).close()
@@ -61,26 +71,35 @@ def stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stores:
 
 
 @pytest.fixture(scope="session")
-def played_home(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+def played_home(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """A folder with a small league that has been played to its end, and its id. To be copied, not changed."""
     home = tmp_path_factory.mktemp("played") / "home"
-    stores = Stores.from_environment(str(home))
-    stores.open_database(upgrade=True).close()
-    return home, play(stores, make_small_config()).id
+    with pytest.MonkeyPatch.context() as patch:
+        if ON_POSTGRES:
+            server = request.getfixturevalue("postgres_server")
+            patch.setenv("LEAGUE_DATABASE_URL", new_database(server, PLAYED))
+        stores = Stores.from_environment(str(home))
+        stores.open_database(upgrade=True).close()
+        return home, play(stores, make_small_config()).id
 
 
 @pytest.fixture
-def played_run(stores: Stores, tmp_path: Path, played_home: tuple[Path, str]) -> str:
+def played_run(
+    request: pytest.FixtureRequest, stores: Stores, tmp_path: Path, played_home: tuple[Path, str]
+) -> str:
     """The id of a small league, in `stores`, that has been played to its end."""
     home, run_id = played_home
     shutil.rmtree(tmp_path / "home")
     shutil.copytree(home, tmp_path / "home")
+    if ON_POSTGRES:
+        server = request.getfixturevalue("postgres_server")
+        copy_database(server, PLAYED, stores.database_url)
     return run_id
 
 
 @pytest.fixture
 def database(stores: Stores) -> Database:
-    """An empty SQLite database."""
+    """An empty database."""
     return stores.open_database(upgrade=False)
 
 
@@ -101,12 +120,27 @@ def any_database(request: pytest.FixtureRequest, stores: Stores) -> Database:
     """An empty database of each kind that League runs on."""
     if request.param == "sqlite":
         return stores.open_database(upgrade=False)
-    import psycopg
-
-    server: str = request.getfixturevalue("postgres_server")
-    name = f"test_{secrets.token_hex(4)}"
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f"create database {name}")  # type: ignore[arg-type]
-    database = Database(server.replace("/postgres?", f"/{name}?"))
+    database = Database(new_database(request.getfixturevalue("postgres_server")))
     database.upgrade()
     return database
+
+
+def new_database(server: str, name: str | None = None, template: str = "template1") -> str:
+    """Makes a database on a server, as a copy of another one; returns its URL."""
+    import psycopg
+
+    name = name or f"test_{secrets.token_hex(4)}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        statement = f'create database "{name}" template "{template}"'
+        connection.execute(statement)  # type: ignore[arg-type]
+    return server.replace("/postgres?", f"/{name}?")
+
+
+def copy_database(server: str, source: str, url: str) -> None:
+    """Puts a copy of another database in the place of one."""
+    import psycopg
+
+    name = url.rpartition("?")[0].rpartition("/")[2]
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f'drop database "{name}" with (force)')  # type: ignore[arg-type]
+    new_database(server, name, source)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Container
 
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from league.checkpoints import CheckpointStore
 from league.db.league_state import read_players, series_row
@@ -40,22 +41,15 @@ def check_run(database: Database, store: CheckpointStore, run_id: str) -> list[s
                         store.get(sha)
                     except CheckpointError as error:
                         problems.append(f"{player.name}: {kind}: {error}")
-        counted: list[PairResult] = []
-        undated: set[tuple[str, str]] = set()
-        for row in session.scalars(
-            select(SeriesTable).where(SeriesTable.run_id == run_id).order_by(SeriesTable.number)
+        for number, first, second in session.execute(
+            select(SeriesTable.number, SeriesTable.first, SeriesTable.second)
+            .where(SeriesTable.run_id == run_id)
+            .order_by(SeriesTable.number)
         ):
-            if row.number >= run.next_series:
-                problems.append(f"series {row.number} is beyond the run's counter {run.next_series}")
-            missing = _missing(f"series {row.number}", {row.first, row.second}, players)
-            problems += missing
-            series = series_row(row)
-            if -1 in series.generations:  # from before they were kept
-                undated |= {(series.first, series.second), (series.second, series.first)}
-            if not missing and series.generations == tuple(
-                players[p].generation for p in (series.first, series.second)
-            ):
-                counted.append(series.result)
+            if number >= run.next_series:
+                problems.append(f"series {number} is beyond the run's counter {run.next_series}")
+            problems += _missing(f"series {number}", {first, second}, players)
+        counted, undated = counted_series(session, run_id)
         rebuilt = PayoffMatrix.from_results(counted)
         pairs = session.scalars(select(PayoffRow).where(PayoffRow.run_id == run_id)).all()
         for pair in pairs:
@@ -75,6 +69,25 @@ def check_run(database: Database, store: CheckpointStore, run_id: str) -> list[s
         for rating in session.scalars(select(RatingRow).where(RatingRow.run_id == run_id)):
             problems += _missing(f"a rating by {rating.system}", {rating.player}, players)
     return problems
+
+
+def counted_series(session: Session, run_id: str) -> tuple[list[PairResult], set[tuple[str, str]]]:
+    """Returns the results that payoffs consist of: of players that exist, as they are since their last reset.
+
+    Returns:
+      The results in order, and the pairs (both ways) with series from before generations were kept.
+    """
+    generations = {p.name: p.generation for p in read_players(session, run_id)}
+    counted: list[PairResult] = []
+    undated: set[tuple[str, str]] = set()
+    s = SeriesTable
+    for row in session.scalars(select(s).where(s.run_id == run_id).order_by(s.number, s.pair)):
+        series = series_row(row)
+        if -1 in series.generations:
+            undated |= {(series.first, series.second), (series.second, series.first)}
+        if series.generations == (generations.get(series.first), generations.get(series.second)):
+            counted.append(series.result)
+    return counted, undated
 
 
 def _equal(stored: PairRecord, expected: PairRecord) -> bool:

@@ -92,7 +92,7 @@ class LeagueRepository:
             self._upsert(
                 session,
                 PayoffRow,
-                [here | _pair_values(p) for p in changes.pairs],
+                [here | pair_values(p) for p in changes.pairs],
                 ("run_id", "first", "second"),
             )
             self._upsert(
@@ -254,7 +254,8 @@ def pair_record(row: PayoffRow) -> PairRow:
     )
 
 
-def _pair_values(pair: PairRow) -> dict[str, Any]:
+def pair_values(pair: PairRow) -> dict[str, Any]:
+    """Returns a pair as it is stored."""
     names = (*_COUNTS, "margin")
     return {
         "first": pair.first,

@@ -7,13 +7,16 @@ import secrets
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sqlalchemy import String, cast, func, literal, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, String, cast, func, literal, or_, select, tuple_, update
 from sqlalchemy.orm import Session
 
 from league.db.models import PlayerRow, RunRow, UploadRow
 from league.db.session import Database
 from league.errors import LeaseLostError, NotFoundError
 from league.records import DesiredState, RunRecord, RunState
+
+# Nobody takes a run for longer at once.
+LONGEST_LEASE_SECONDS = 120.0
 
 
 class RunRepository:
@@ -134,7 +137,7 @@ class RunRepository:
         """
         with self._database.write() as session:
             row = find_run(session, run_id, lock=True)
-            live = row.lease_expires_at is not None and row.lease_expires_at > self._database.now(session)
+            live = _is_owned(row, self._database.now(session))
             check(run_record(row), live)
             p = PlayerRow
             columns = (p.checkpoint, p.initial_checkpoint, p.learner_state, p.previous_state)
@@ -151,7 +154,7 @@ class RunRepository:
         with self._database.write() as session:
             row = find_run(session, run_id, lock=True)
             now = self._database.now(session)
-            if row.lease_expires_at is not None and row.lease_expires_at > now:
+            if _is_owned(row, now):
                 return None
             row.lease_owner, row.lease_expires_at = owner, now + seconds
             row.lease_token += 1
@@ -187,7 +190,7 @@ class RunRepository:
                 .where(
                     RunRow.desired_state == "running",
                     RunRow.state.in_(("pending", "running", "paused")),
-                    or_(RunRow.lease_expires_at.is_(None), RunRow.lease_expires_at < now),
+                    _is_free(now),
                 )
                 .order_by(RunRow.created_at)
             )
@@ -202,10 +205,7 @@ class RunRepository:
             now = self._database.now(session)
             claimed = session.execute(
                 update(RunRow)
-                .where(
-                    RunRow.id == run_id,
-                    or_(RunRow.lease_expires_at.is_(None), RunRow.lease_expires_at < now),
-                )
+                .where(RunRow.id == run_id, _is_free(now))
                 .values(
                     lease_owner=owner,
                     lease_token=RunRow.lease_token + 1,
@@ -244,7 +244,7 @@ class RunRepository:
         with self._database.write() as session:
             row = find_run(session, run_id, lock=True)
             now = self._database.now(session)
-            owned = row.lease_expires_at is not None and row.lease_expires_at > now
+            owned = _is_owned(row, now)
             row.desired_state, row.updated_at = desired, now
             if desired == "running" and row.state == "finished" and row.stop_reason == "stopped":
                 row.state, row.stop_reason, row.finished_at = "paused", None, None
@@ -260,7 +260,20 @@ class RunRepository:
         """Returns the seconds until the run's lease is over, 0 when nobody has it. Raises: NotFoundError."""
         with self._database.read() as session:
             row = find_run(session, run_id)
-            return max(0.0, (row.lease_expires_at or 0.0) - self._database.now(session))
+            now = self._database.now(session)
+            return (row.lease_expires_at or 0.0) - now if _is_owned(row, now) else 0.0
+
+
+def _is_free(now: float) -> ColumnElement[bool]:
+    """Whether a run's lease is over, or of a clock that has been set back since."""
+    expires = RunRow.lease_expires_at
+    return or_(expires.is_(None), expires < now, expires > now + LONGEST_LEASE_SECONDS)
+
+
+def _is_owned(row: RunRow, now: float) -> bool:
+    """The opposite, of a row that has been read."""
+    expires = row.lease_expires_at
+    return expires is not None and now <= expires <= now + LONGEST_LEASE_SECONDS
 
 
 def find_run(session: Session, run_id: str, *, lock: bool = False) -> RunRow:

@@ -25,6 +25,9 @@ from sqlalchemy.orm import Session
 
 from league.errors import DatabaseError, StoreWaitsError
 
+# How long SQLite waits for another writer before it says that it is locked.
+BUSY_MILLISECONDS = 10_000
+
 
 class Database:
     """One database by its SQLAlchemy URL; transactions that read, transactions that write."""
@@ -189,7 +192,7 @@ def _alembic() -> Config:
 def _prepare_sqlite(connection: Any, _: Any) -> None:
     connection.isolation_level = None  # the driver begins nothing by itself; _begin_sqlite does
     cursor = connection.cursor()
-    cursor.execute("PRAGMA busy_timeout = 10000")
+    cursor.execute(f"PRAGMA busy_timeout = {BUSY_MILLISECONDS}")
     cursor.execute("PRAGMA journal_mode = WAL")
     cursor.execute("PRAGMA synchronous = FULL")  # what was committed survives a power cut
     cursor.execute("PRAGMA foreign_keys = ON")

@@ -18,6 +18,7 @@ from league.manager import LeagueManager
 from league.orders import Carried, Order
 from league.patience import Patience
 from league.runtime.doings import Doings
+from league.runtime.heard import Heard
 from league.runtime.homes import home_of
 from league.runtime.messages import (
     FrozenPlayer,
@@ -75,6 +76,7 @@ class Coordinator:
         self._aborted, self._last_error = 0, ""
         self._failure: str | None = None
         self._patience = Patience()
+        self._heard = Heard()
         self._doings = Doings()
         self._pace = Pace(clock(), fixed=config.topology == "sync")
         self._learner_metrics: dict[str, dict[str, float]] = {}
@@ -93,16 +95,17 @@ class Coordinator:
         if self._started is None:
             self._started = begin
         self._obey()
-        self._moves += report.moves
-        self._games += report.games
-        # A report whose answer was lost comes again; its series are counted already.
+        if not self._heard.knows(report):
+            self._moves += report.moves
+            self._games += report.games
+            self._manager.keep_episodes(report.episodes)
+        # A report whose answer was lost may come again; its series are counted already.
         fresh = [r for r in report.results if not self._manager.is_recorded(r)]
         self._manager.record(fresh)
         self._doings.played(worker, report, self._clock())
         for name, reason in report.unplayable.items():
             self._manager.lose(name, reason)
         self._note_bad_episodes(sum(r.aborted for r in fresh), report.errors)
-        self._manager.keep_episodes(report.episodes)
         stop = self.is_finished() or worker in self._leaving
         training, evaluation = ([], []) if stop else self._draw(report, begin)
         self._doings.handed_out(worker, [*training, *evaluation])

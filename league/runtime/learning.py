@@ -85,7 +85,7 @@ class LearnerPool:
             if player.name in self.learners and player.state != "learning":
                 self._resting.add(player.name)
                 self._initial[player.name] = player.initial_checkpoint or ""
-            elif player.name in self.learners and player.learner_state and player.initial_checkpoint:
+            elif player.name in self.learners and player.initial_checkpoint:
                 self._initial[player.name] = player.initial_checkpoint
                 if (problem := self._restore(player)) is not None:
                     found.append((player.name, problem))
@@ -94,7 +94,7 @@ class LearnerPool:
     def _restore(self, player: PlayerRecord) -> str | None:
         """Returns what was wrong with a learner's last state, None when nothing was."""
         learner, name = self.learners[player.name], player.name
-        problem = None
+        problem = None if player.learner_state else "no state of it is left"
         for sha in (player.learner_state, player.previous_state):
             if sha is None:
                 continue

@@ -21,6 +21,7 @@ class RolloutReport:
     weights and reports; `waiting` for learners. What is missing to 1 keeps the books. `rows`: in a forward.
     `errors`: what games did wrong, some of them; each broke an episode off. `episodes`: games written down.
     `revision`: of the config it plays by. `unplayable`: frozen players that could not be had, with why.
+    `life`, `number`: of which worker's life it is which report.
     """
 
     results: list[SeriesResult]
@@ -34,6 +35,8 @@ class RolloutReport:
     episodes: tuple[Episode, ...] = ()
     revision: int = 0
     unplayable: dict[str, str] = field(default_factory=dict)
+    life: str = ""
+    number: int = 0
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 
 # So many short lives in a row, and so many restarts within an hour.
-IN_A_ROW, AN_HOUR = 5, 120
+IN_A_ROW, AN_HOUR = 5, 100
 SHORT_SECONDS, LONGEST_DELAY_SECONDS = 30.0, 30.0
 
 

@@ -5,6 +5,7 @@ Plain object: an actor carries it in a Ray run, the serial loop calls it directl
 
 from __future__ import annotations
 
+import secrets
 import time
 from typing import Any
 
@@ -85,6 +86,7 @@ class RolloutPlayer:
         self._remote: dict[str, RemotePolicy] = {}
         self._unplayed: list[SeriesResult] = []
         self._unplayable: dict[str, str] = {}
+        self._life, self._reports = secrets.token_hex(4), 0
         self._reported_moves = 0
         self._reported_episodes = (0, 0)
         self._last_report = time.monotonic()
@@ -207,7 +209,10 @@ class RolloutPlayer:
             episodes=tuple(self._recorder.take()),
             revision=self._revision,
             unplayable=self._unplayable,
+            life=self._life,
+            number=self._reports,
         )
+        self._reports += 1
         self._unplayed, self._unplayable = [], {}
         self._last_report = now
         return report

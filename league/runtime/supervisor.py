@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import socket
 import threading
 import time
@@ -176,6 +177,9 @@ class Supervisor:
             # Ray reads this when it is imported. By its name it is for other systems; what it does is keep
             # every Ray server on loopback, which ray.init's own node address does not.
             os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+            # Others on this machine may knock at loopback, too: they lack the token.
+            os.environ["RAY_AUTH_MODE"] = "token"
+            os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
         # Half a second that a serial run need not pay.
         from league.runtime.ray_run import RayRun, cluster_ray, local_ray
 

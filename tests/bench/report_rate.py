@@ -58,13 +58,14 @@ class Worker:
     """Plays what it is told in the order it is told, in no time."""
 
     last: float = 0.0
+    reports: int = 0
     training: list[tuple[Series, int]] = field(default_factory=list)
     evaluation: list[tuple[Series, int]] = field(default_factory=list)
 
     def report(self, now: float, truth: Truth, num_envs: int) -> RolloutReport:
         games = int(GAMES_A_SECOND * (now - self.last))
         rated = int(RATED_SHARE * games)
-        self.last = now
+        self.last, self.reports = now, self.reports + 1
         results: list[SeriesResult] = []
         wanted = []
         for queue, played in ((self.training, games), (self.evaluation, rated)):
@@ -76,7 +77,8 @@ class Worker:
             if queue:
                 queue[0] = (queue[0][0], queue[0][1] - left)
             wanted.append(max(0, 2 * max(num_envs, played) - sum(rest for _, rest in queue)))
-        return RolloutReport(results, 2 * STEPS_PER_EPISODE * (games + rated), games + rated, *wanted, {})
+        moves, life = 2 * STEPS_PER_EPISODE * (games + rated), str(id(self))
+        return RolloutReport(results, moves, games + rated, *wanted, {}, life=life, number=self.reports)
 
     def take(self, orders: RolloutOrders) -> None:
         self.training += [(s, s.episodes) for s in orders.training]

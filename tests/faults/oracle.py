@@ -22,10 +22,14 @@ class Oracle:
     """What has been seen so far.
 
     Attributes:
+      clock_jumps: when a result was written says nothing about which are new.
+      state_damaged: a learner goes on from the state before, which is of fewer steps.
       problems: what should not be, a line each.
     """
 
     site: Site
+    clock_jumps: bool = False
+    state_damaged: bool = False
     problems: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -61,14 +65,15 @@ class Oracle:
                     select(p.name, p.generation, p.steps).where(p.run_id == self.site.run_id)
                 )
             }
-            series = self._read_series(session, self._last - OVERLAP_SECONDS)
+            since = 0.0 if self.clock_jumps else self._last - OVERLAP_SECONDS
+            series = self._read_series(session, since)
         for name, value in self._counters.items():
             if counters[name] < value:
                 self.problems.append(f"{name} went back from {value:,.0f} to {counters[name]:,.0f}")
         for player, was in self._players.items():
             if player not in players:
                 self.problems.append(f"{player} is gone")
-            elif players[player] < was:
+            elif players[player] < was and not self.state_damaged:
                 self.problems.append(
                     f"{player} went back from {was} to {players[player]} (generation, steps)"
                 )

@@ -57,7 +57,7 @@ class Site:
     """
 
     def __init__(self, home: Path, database_url: str | None = None, preload: str | None = None) -> None:
-        """Args: database_url: PostgreSQL, if not SQLite. preload: a library for every process (LD_PRELOAD)."""
+        """Args: database_url: PostgreSQL's, if not SQLite. preload: a library for all (LD_PRELOAD)."""
         self.home, self.port = home, cli.free_port()
         dropped = ("LEAGUE_DATABASE_URL", "LEAGUE_CHECKPOINT_URL", "LEAGUE_HOME")
         self._environment = {k: v for k, v in os.environ.items() if k not in dropped}

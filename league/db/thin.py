@@ -1,0 +1,97 @@
+"""Makes room: copies that a league hardly needs are retired, and weights that nothing points at are deleted.
+
+A copy is kept when it is among the best, has a part in the pool's equilibrium, has a label or a tag, is the
+newest of its line, or a learning player came from it. What a person's game, an upload or another run points
+at stays on the disk whatever becomes of its player.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session
+
+from league.checkpoints import CheckpointStore
+from league.db.league_state import read_players
+from league.db.models import EventRow, PlayerRow, PlayRow, RatingRow, UploadRow
+from league.db.runs import RunRepository, fence
+from league.db.session import Database
+from league.errors import ConflictError
+from league.records import PlayerRecord
+
+HOLD_SECONDS = 60.0
+# Of the equilibrium; less is noise.
+LEAST_SHARE = 0.01
+
+
+@dataclass(frozen=True)
+class Thinned:
+    """`retired`: players that were. `deleted`: weights that are gone from the store."""
+
+    retired: list[str]
+    deleted: list[str]
+
+
+def thin_run(database: Database, store: CheckpointStore, run_id: str, keep: int) -> Thinned:
+    """Retires all but the best `keep` frozen copies and those that are needed, and deletes their weights.
+
+    Raises:
+      NotFoundError: no such run. ConflictError: a supervisor has it.
+    """
+    runs = RunRepository(database)
+    token = runs.hold(run_id, "thin", HOLD_SECONDS)
+    if token is None:
+        raise ConflictError(f"run {run_id} is being run; pause it first: league runs pause {run_id}")
+    try:
+        with database.write() as session:
+            fence(session, run_id, token)
+            players = read_players(session, run_id)
+            dropped = {p.name for p in players if p.state == "frozen"} - _needed(
+                session, players, run_id, keep
+            )
+            unwanted = [p for p in players if p.name in dropped or p.state == "retired"]
+            shas = {p.checkpoint for p in unwanted if p.role == "historical" and p.checkpoint}
+            free = shas - _pointed_at(session, shas, run_id, {p.name for p in unwanted})
+            p = PlayerRow
+            here = (p.run_id == run_id, p.role == "historical")
+            session.execute(update(p).where(*here, p.name.in_(dropped)).values(state="retired"))
+            session.execute(update(p).where(*here, p.checkpoint.in_(free)).values(checkpoint=None))
+            if dropped or free:
+                data = {"retired": sorted(dropped), "deleted": len(free)}
+                session.add(EventRow(run_id=run_id, at=database.now(session), kind="thinned", data=data))
+        # Only now: what is written points at none of them.
+        for sha in free:
+            store.delete(sha)
+        return Thinned(sorted(dropped), sorted(free))
+    finally:
+        runs.let_go(run_id, token)
+
+
+def _needed(session: Session, players: list[PlayerRecord], run_id: str, keep: int) -> set[str]:
+    copies = [p for p in players if p.role == "historical" and p.state == "frozen"]
+    ratings: dict[str, dict[str, float]] = {"trueskill": {}, "nash": {}}
+    r = RatingRow
+    query = select(r).where(r.run_id == run_id, r.system.in_(ratings))
+    for row in session.scalars(query):
+        ratings[row.system][row.player] = row.mu - (3.0 * row.sigma if row.system == "trueskill" else 0.0)
+    best = sorted(copies, key=lambda p: -ratings["trueskill"].get(p.name, float("-inf")))[:keep]
+    newest = {p.parent: p.name for p in copies}  # they come in the order in which they joined
+    return {
+        *(p.name for p in players if p.role != "historical"),
+        *(p.name for p in best),
+        *(p.name for p in copies if ratings["nash"].get(p.name, 0.0) >= LEAST_SHARE or p.label or p.tags),
+        *newest.values(),
+        *(p.parent or "" for p in players if p.state == "learning"),
+    }
+
+
+def _pointed_at(session: Session, shas: set[str], run_id: str, unwanted: set[str]) -> set[str]:
+    """Returns those that somebody else still needs."""
+    found = set(session.scalars(select(UploadRow.sha).where(UploadRow.sha.in_(shas))))
+    found |= {s for s in session.scalars(select(PlayRow.checkpoint).where(PlayRow.checkpoint.in_(shas))) if s}
+    p = PlayerRow
+    for column in (p.checkpoint, p.initial_checkpoint, p.learner_state, p.previous_state):
+        rows = session.execute(select(column, p.run_id, p.name).where(column.in_(shas)))
+        found |= {sha for sha, run, name in rows if run != run_id or name not in unwanted}
+    return found
