@@ -12,7 +12,9 @@ import torch
 
 from agents.errors import DeviceError
 
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
+# Heaps for all threads: kept pages of a heap of their own each would be no use to the others.
+_HEAPS = 2
 
 
 def keep_freed_pages() -> None:
@@ -28,6 +30,7 @@ def keep_freed_pages() -> None:
     if hasattr(libc, "mallopt"):
         libc.mallopt(_M_MMAP_THRESHOLD, 1 << 30)
         libc.mallopt(_M_TRIM_THRESHOLD, 1 << 30)
+        libc.mallopt(_M_ARENA_MAX, _HEAPS)
 
 
 def has_fast_bfloat16() -> bool:

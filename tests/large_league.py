@@ -127,7 +127,7 @@ def main() -> None:
         start = statistics.median(load_seconds(stores, run.id) for _ in range(3))
         resumed, held = play(home, "--resume", run.id)
         print(
-            f"{options.players:,} players: league read and matched in {start:.1f} s (asked 10), resumed to its "
+            f"{options.players:,} players: read and matched in {start:.1f} s (asked 10), resumed to its "
             f"first moves in {resumed:.1f} s (asked 20), coordinator {held:.0f} MiB (asked 1024)"
         )
 

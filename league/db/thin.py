@@ -76,7 +76,7 @@ def _needed(session: Session, players: list[PlayerRecord], run_id: str, keep: in
     for row in session.scalars(query):
         ratings[row.system][row.player] = row.mu - (3.0 * row.sigma if row.system == "trueskill" else 0.0)
     best = sorted(copies, key=lambda p: -ratings["trueskill"].get(p.name, float("-inf")))[:keep]
-    newest = {p.parent: p.name for p in copies}  # they come in the order in which they joined
+    newest = {p.parent or "": p.name for p in copies}  # they come in the order in which they joined
     return {
         *(p.name for p in players if p.role != "historical"),
         *(p.name for p in best),
@@ -93,5 +93,5 @@ def _pointed_at(session: Session, shas: set[str], run_id: str, unwanted: set[str
     p = PlayerRow
     for column in (p.checkpoint, p.initial_checkpoint, p.learner_state, p.previous_state):
         rows = session.execute(select(column, p.run_id, p.name).where(column.in_(shas)))
-        found |= {sha for sha, run, name in rows if run != run_id or name not in unwanted}
+        found |= {sha for sha, run, name in rows if sha and (run != run_id or name not in unwanted)}
     return found

@@ -29,6 +29,8 @@ from league.runtime.reaper import reaped
 from league.runtime.workers import RolloutWorkers
 
 OBJECT_STORE_BYTES = 512 * 1024 * 1024
+# Ray lets go of learnt fragments once a second, 100 MB of them by then, which every process would have seen.
+FREEING_MILLISECONDS = 50
 CONCURRENT_CALLS = 64
 # Ray starts nothing beyond the cores it was told of, and workers may be added while a run runs.
 SPARE_WORKERS = 256
@@ -57,6 +59,7 @@ def local_ray(config: RunConfig) -> Iterator[None]:
             log_to_driver=False,
             logging_level=logging.ERROR,
             object_store_memory=OBJECT_STORE_BYTES,
+            _system_config={"free_objects_period_milliseconds": FREEING_MILLISECONDS},
             _temp_dir=folder,
         )
         try:

@@ -1,6 +1,6 @@
-"""Speed against the others and against the machine's limit: `make bench` (about 40 minutes on two cores).
+"""Speed against the others and against the machine's limit: `make bench` (half an hour on two cores).
 
-    python -m tests.bench [--rounds 3] [--seconds 30] [--only WORD …] [--out docs/benchmarks.md]
+    python -m tests.bench [--rounds 3] [--seconds 20] [--only WORD …] [--out docs/benchmarks.md]
 
 Everything is measured in turn and again in every round, because machines drift; told are medians and
 extremes. Nothing else may run on the machine meanwhile. The figures go to --out, and as JSON beside it.
@@ -219,7 +219,7 @@ def _versions() -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=30.0, help="of each measurement")
+    parser.add_argument("--seconds", type=float, default=20.0, help="of each measurement")
     parser.add_argument(
         "--only", nargs="*", default=[], help="measure what has one of these words in its name"
     )
