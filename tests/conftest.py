@@ -22,6 +22,30 @@ ON_POSTGRES = os.environ.get("LEAGUE_TEST_DATABASE") == "postgresql"
 PLAYED = "played"
 
 
+# Files and folders whose tests start whole machines of processes or look at the clock.
+ALONE = (
+    "tests/browser/",
+    "tests/envs/test_connect_four.py",
+    "tests/envs/test_native_twins.py",
+    "tests/integration/test_cluster.py",
+    "tests/integration/test_docs.py",
+    "tests/integration/test_fuzz.py",
+    "tests/integration/test_matrix_games.py",
+    "tests/integration/test_ray_run.py",
+    "tests/integration/test_supervisors.py",
+    "tests/integration/test_two_halves.py",
+    "tests/league/test_patience.py",
+    "tests/web/test_access.py",
+)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Marks the tests that run by themselves, see `make test`."""
+    for item in items:
+        if item.path.relative_to(config.rootpath).as_posix().startswith(ALONE):
+            item.add_marker(pytest.mark.alone)
+
+
 def make_small_config(**changes: Any) -> RunConfig:
     """Returns the config of a real league that plays for seconds; keyword arguments replace sections."""
     data: dict[str, Any] = {

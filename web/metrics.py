@@ -87,6 +87,11 @@ class RunMetrics:
                 ("aborted", "Episodes that broke down."),
             )
         }
+        spent = GaugeMetricFamily(
+            "league_process_time",
+            "Share of a process's time by what it is spent on.",
+            labels=("run", "process", "kind"),
+        )
         for run in self._league.runs_page(limit=MOST_RUNS):
             key = (run.id, run.name, run.state)
             for name, family in families.items():
@@ -100,10 +105,16 @@ class RunMetrics:
                 for name, family in learners.items():
                     if name in values:
                         family.add_metric((run.id, player), values[name])
-            for worker in self._league.doing(run.id).get("workers", []):
+            doing = self._league.doing(run.id)
+            for worker in doing.get("workers", []):
                 for name, family in workers.items():
                     family.add_metric((run.id, worker["name"]), worker[name])
-        yield from (*families.values(), *rates.values(), *learners.values(), *workers.values())
+                for kind, share in worker.get("spent", {}).items():
+                    spent.add_metric((run.id, worker["name"], kind), share)
+            for process in doing.get("learners", []):
+                for kind, share in process.get("spent", {}).items():
+                    spent.add_metric((run.id, process["name"], kind), share)
+        yield from (*families.values(), *rates.values(), *learners.values(), *workers.values(), spent)
 
 
 def exposition(requests: RequestMetrics, league: LeagueService) -> bytes:
