@@ -11,7 +11,7 @@ PEERS  := .venv-peers
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "League needs Python 3.11 or newer; try make PYTHON=python3.11"'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,exported,games,postgres]'
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,exported,games,postgres,tensorboard]'
 	touch $(READY)
 
 run: $(READY)

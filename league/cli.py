@@ -189,16 +189,19 @@ def supervise(
     with_parent: Annotated[bool, typer.Option("--with-parent", hidden=True)] = False,
 ) -> None:
     """Claims runs that shall run, one after another, and keeps them going."""
+    from league.event_log import EventLog, log_to_stderr
     from league.runtime.supervisor import Supervisor
 
-    stores = Stores.from_environment(home)
+    stores, settings = Stores.from_environment(home), Settings.load()
     stores.create_if_empty()
-    supervisor = Supervisor(stores.database_url, stores.checkpoint_url, Settings.load().ray_address)
+    log_to_stderr(settings.log_format)
+    supervisor = Supervisor(stores.database_url, stores.checkpoint_url, settings.ray_address)
     with stop_on_signals() as stop:
         if with_parent:
             _stop_with_parent(stop)
         out.print(f"Supervising {stores.database_url}")
-        supervisor.serve(stop, lambda _: None)
+        with EventLog(stores.service(), supervisor.is_owner):
+            supervisor.serve(stop, lambda _: None)
 
 
 @app.command()

@@ -116,6 +116,25 @@ def top(
                 time.sleep(1.0)
 
 
+@runs_app.command("tensorboard")
+def tensorboard(
+    run: RunName,
+    logdir: Annotated[Path, typer.Option(help="Folder that TensorBoard is started on.")] = Path("runs"),
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Go on until the run is over; Ctrl-C ends it.")
+    ] = False,
+    home: Home = None,
+    server: Server = None,
+) -> None:
+    """Writes a run's curves for TensorBoard: throughput, what each learner reports, ratings."""
+    from league.tensorboard import export
+
+    with connect(home, server) as client, contextlib.suppress(KeyboardInterrupt):
+        found = find_run(client, run)
+        count = export(client, found.id, logdir, follow=follow)
+        out.print(f"{count} moments of {found.id} in {logdir}: tensorboard --logdir {logdir}")
+
+
 @runs_app.command("pause")
 def pause_run(run: RunName, home: Home = None, server: Server = None, as_json: Json = False) -> None:
     """Saves the learners and ends the run's processes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -29,6 +29,9 @@ class Settings(BaseSettings):
         None,
         description="Ray cluster that runs are spread over (`auto`, `HOST:PORT`); by default each run has a "
         "Ray of its own on this machine.",
+    )
+    log_format: Literal["text", "json"] = Field(
+        "text", description="Of what `league supervise` logs: lines for people, or a JSON object each."
     )
     server: str | None = Field(
         None, description="URL of a control plane that the command line talks to instead of the database."

@@ -58,6 +58,10 @@ class Supervisor:
         self._checkpoint_url = CheckpointStore(checkpoint_url).url
         self._owner = f"{socket.gethostname()}:{os.getpid()}"
 
+    def is_owner(self, owner: str | None) -> bool:
+        """Whether a lease's owner is this supervisor."""
+        return owner == self._owner
+
     def wait_for_claim(self, run_id: str, stop: threading.Event, on_wait: Callable[[float], None]) -> int:
         """Claims a run, waiting out the lease of an owner that has died.
 
