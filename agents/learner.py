@@ -21,7 +21,7 @@ from agents.fragment import Fragment
 from agents.network_spec import NetworkSpec
 from agents.processor import resolve_device, resolve_precision
 from agents.references import References
-from agents.returns import gae
+from agents.returns import GAEReturns, gae
 from agents.staged import Staged
 
 # A nat too little entropy multiplies its coefficient by e to this; a nat too much divides it. At the most so.
@@ -106,6 +106,8 @@ class Learner:
         if self.spec.normalise:
             seen = fragment.obs[:-1].reshape(fragment.steps, -1)
             self._network.observe(seen.float())  # type: ignore[operator]
+        if self.spec.popart:
+            self._rescale_values(fragment)
         learning_rate = self._config.learning_rate.at(self.generation_steps, progress)
         learning_rate *= self.factors.get("learning_rate", 1.0)
         entropy_coefficient = self._entropy_coefficient(progress)
@@ -305,6 +307,7 @@ class Learner:
                 value_coefficient=self._config.value_coefficient,
                 entropy_coefficient=entropy,
                 factors=self.spec.factors,
+                value_std=self._value_std(),
             )
             yield self._pulled(loss, heads, obs, legal, pulls)
 
@@ -325,6 +328,7 @@ class Learner:
                 entropy_coefficient=entropy,
                 target_heads=target,
                 factors=self.spec.factors,
+                value_std=self._value_std(),
             )
             decisions = batch.actions.numel()  # what was seen after the last decision is none
             legal = batch.legal.reshape(decisions, -1)
@@ -357,17 +361,27 @@ class Learner:
             total = total + coefficient * kl
         return loss._replace(total=total)
 
-    def _rows(self, fragment: Staged) -> list[torch.Tensor]:
-        """Returns obs, legal, actions, log μ, advantages, returns, each with T·B rows."""
-        values = fragment.values
-        discounts = self._config.discount * (~fragment.terminal).float()
-        advantages, returns = gae(
+    def _rescale_values(self, fragment: Staged) -> None:
+        """Lets the value's scale follow the returns of a fragment, by the values noted while acting."""
+        network: Any = self._network
+        network.value_scale.update(self._gae(fragment).returns, network.head)
+
+    def _value_std(self) -> torch.Tensor | float:
+        scale: Any = getattr(self._network, "value_scale", None)
+        return 1.0 if scale is None else scale.std.detach()
+
+    def _gae(self, fragment: Staged) -> GAEReturns:
+        return gae(
             fragment.rewards,
-            discounts,
-            values[:-1],
-            values[-1],
+            self._config.discount * (~fragment.terminal).float(),
+            fragment.values[:-1],
+            fragment.values[-1],
             lambda_=self._config.gae_lambda,
         )
+
+    def _rows(self, fragment: Staged) -> list[torch.Tensor]:
+        """Returns obs, legal, actions, log μ, advantages, returns, each with T·B rows."""
+        advantages, returns = self._gae(fragment)
         advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
         steps = fragment.steps
         return [

@@ -28,6 +28,7 @@ class NetworkSpec:
       factors: choices of each part of an action; empty: it has one.
       scale: observations are multiplied by it first: 1/255 for images.
       observation_shape: planes, rows and columns, for a cnn. channels, blocks: of its residual tower.
+      popart: the value's scale is the network's own and follows the returns: `agents.networks.ValueScale`.
       normalise: they are then brought to mean 0 and variance 1 by what the player has seen so far, which is
         kept with the weights.
     """
@@ -42,6 +43,7 @@ class NetworkSpec:
     observation_shape: tuple[int, ...] = ()
     channels: int = 32
     blocks: int = 2
+    popart: bool = False
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

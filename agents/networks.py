@@ -47,6 +47,49 @@ class Normaliser(nn.Module):
         self.count.fill_(min(total, 1e7))  # what is seen tomorrow still counts
 
 
+class ValueScale(nn.Module):
+    """Lets the value head predict returns of mean 0 and variance 1, whatever theirs are ("PopArt").
+
+    When the statistics change the head changes with them, so that the values it predicts stay what they were
+    (van Hasselt et al. 2016, "Learning values across many orders of magnitude", eq. 9).
+    """
+
+    mean: torch.Tensor
+    std: torch.Tensor
+    updates: torch.Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(()))
+        self.register_buffer("std", torch.ones(()))
+        self.register_buffer("updates", torch.zeros(()))
+
+    def forward(self, heads: torch.Tensor) -> torch.Tensor:
+        """Args: heads: [R, A + 1]. Returns: the same with the value as it is meant."""
+        value = heads[..., -1:] * self.std + self.mean
+        return torch.cat([heads[..., :-1], value], dim=-1)
+
+    @torch.no_grad()
+    def update(self, returns: torch.Tensor, head: nn.Linear) -> None:
+        """Takes in returns, any shape, and makes up for it in the head."""
+        old_mean, old_std = self.mean.clone(), self.std.clone()
+        self.updates += 1
+        rate = (1.0 / self.updates).clamp(min=VALUE_SCALE_RATE)  # a plain mean at first
+        square = old_std.square() + old_mean.square()
+        square += rate * (returns.square().mean() - square)
+        self.mean += rate * (returns.mean() - self.mean)
+        self.std.copy_((square - self.mean.square()).clamp(min=1e-8).sqrt())
+        head.weight[-1] *= old_std / self.std
+        head.bias[-1] = (old_std * head.bias[-1] + old_mean - self.mean) / self.std
+
+    def folded(self, weight: torch.Tensor, bias: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Returns a head's weight and bias that need no scale behind them."""
+        weight, bias = weight.clone(), bias.clone()
+        weight[-1] *= self.std
+        bias[-1] = bias[-1] * self.std + self.mean
+        return weight, bias
+
+
 class MLP(nn.Module):
     """ReLU layers and one linear head for logits and value together.
 
@@ -63,19 +106,24 @@ class MLP(nn.Module):
         self._scale = spec.scale
         self.trunk = nn.Sequential(*layers, *_hidden_layers(spec.observation_size, spec.hidden))
         self.head = _head(spec.hidden[-1], spec.num_actions)
+        self.value_scale = ValueScale() if spec.popart else None
 
     def forward(self, obs: torch.Tensor) -> torch.Tensor:
         """Args: obs: [R, D]. Returns: [R, A + 1], the logits of the A actions, then the value."""
         if self._scale != 1.0:
             obs = obs * self._scale
         out: torch.Tensor = self.head(self.trunk(obs))
-        return out
+        return out if self.value_scale is None else self.value_scale(out)
 
     def observe(self, obs: torch.Tensor) -> None:
         """Lets the statistics of observations, if it keeps any, take in more of them, [R, D]."""
         first = self.trunk[0]
         if isinstance(first, Normaliser):
             first.update(obs * self._scale)
+
+
+# Of the running mean of returns, an update of 16,384 decisions: a twentieth of it is new.
+VALUE_SCALE_RATE = 0.05
 
 
 def linear_layers(network: nn.Module) -> list[tuple[torch.Tensor, torch.Tensor]] | None:
@@ -85,7 +133,10 @@ def linear_layers(network: nn.Module) -> list[tuple[torch.Tensor, torch.Tensor]]
     if isinstance(network.trunk[0], Normaliser):
         return None
     layers = [layer for layer in (*network.trunk, network.head) if isinstance(layer, nn.Linear)]
-    return [(layer.weight, layer.bias) for layer in layers]
+    found: list[tuple[torch.Tensor, torch.Tensor]] = [(layer.weight, layer.bias) for layer in layers]
+    if network.value_scale is not None:
+        found[-1] = network.value_scale.folded(*found[-1])
+    return found
 
 
 class ResidualBlock(nn.Module):
@@ -128,6 +179,7 @@ class ResidualCNN(nn.Module):
         features = spec.channels * rows * columns
         self.trunk = nn.Sequential(*_hidden_layers(features, spec.hidden))
         self.head = _head(spec.hidden[-1], spec.num_actions)
+        self.value_scale = ValueScale() if spec.popart else None
         self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     def forward(self, obs: torch.Tensor) -> torch.Tensor:
@@ -139,7 +191,7 @@ class ResidualCNN(nn.Module):
         planes = obs.reshape(-1, *self._shape).contiguous(memory_format=torch.channels_last)
         features = self.tower(planes).flatten(1)
         out: torch.Tensor = self.head(self.trunk(features))
-        return out
+        return out if self.value_scale is None else self.value_scale(out)
 
     def observe(self, obs: torch.Tensor) -> None:
         """Lets the statistics of observations, if it keeps any, take in more of them, [R, D]."""
@@ -206,7 +258,8 @@ class Factory(Protocol):
 
     It takes the spec and the parameters of its id, and returns a module whose forward takes observations
     [R, D] (flattened, any R) and returns [R, A + 1]: logits of the A actions, then the value. What `hidden`,
-    `scale` and the rest mean is up to it. With `normalise` it needs a method `observe(obs)`, [R, D].
+    `scale` and the rest mean is up to it. With `normalise` it needs a method `observe(obs)`, [R, D]; with
+    `popart` a `ValueScale` named `value_scale` that it applies, and the linear layer before it, `head`.
     """
 
     def __call__(self, spec: NetworkSpec, **parameters: Any) -> nn.Module: ...
@@ -229,6 +282,8 @@ def _own(spec: NetworkSpec) -> nn.Module:
             f"{spec.kind}: for 3 observations of {spec.observation_size} numbers it must return "
             f"(3, {spec.num_actions + 1}), logits and value, not {shape}"
         )
+    if spec.popart and not (hasattr(network, "value_scale") and hasattr(network, "head")):
+        raise AgentError(f"{spec.kind}: popart needs a value_scale and a head, which it does not have")
     if spec.normalise and not hasattr(network, "observe"):
         raise AgentError(f"{spec.kind}: normalise needs a method observe(obs), which it does not have")
     return network.train()

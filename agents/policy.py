@@ -30,7 +30,8 @@ class NetworkPolicy:
     def __init__(self, network: nn.Module, dtype: torch.dtype = torch.float32) -> None:
         self._network = copy.deepcopy(network).to(dtype).eval().requires_grad_(False)
         self.dtype = dtype
-        self._layers = linear_layers(self._network)
+        with torch.no_grad():
+            self._layers = linear_layers(self._network)
 
     def heads(self, obs: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
         """Args: obs: [R, D], any dtype. Returns: logits and value, float32 [R, A + 1]."""

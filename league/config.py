@@ -351,6 +351,7 @@ class RunConfig(Section):
             spec.observation_shape if network.kind == "cnn" else (),
             network.channels,
             network.blocks,
+            network.popart,
         )
 
     def roster(self) -> dict[str, PlayerConfig]:

@@ -60,6 +60,10 @@ class NetworkConfig(Section):
     hidden: tuple[Annotated[int, Field(ge=1, le=8192)], ...] = Field((128, 128), min_length=1, max_length=16)
     channels: int = Field(32, ge=1, le=512, description="of a cnn")
     blocks: int = Field(2, ge=0, le=64, description="of a cnn, two convolutions each")
+    popart: bool = Field(
+        False,
+        description="the value's scale follows the returns (PopArt): for rewards of unknown or changing size",
+    )
     normalise: bool = Field(
         False,
         description="observations, by mean and variance of those seen so far, kept with the weights",

@@ -43,6 +43,7 @@ def off_policy_loss(
     entropy_coefficient: float,
     target_heads: torch.Tensor | None = None,
     factors: tuple[int, ...] = (),
+    value_std: torch.Tensor | float = 1.0,
 ) -> Loss:
     """The loss of `config.algorithm`: impala, appo or alphastar.
 
@@ -55,6 +56,7 @@ def off_policy_loss(
       heads: logits and value of the network as it is, [T + 1, B, A + 1].
       target_heads: the same of the target network, for appo.
       factors: choices of each part of an action, A in all; empty: it has one part.
+      value_std: what errors of the value are measured by.
     """
     steps = lanes.actions.numel()
     actions, legal = lanes.actions.reshape(steps), lanes.legal.reshape(steps, -1)
@@ -87,7 +89,7 @@ def off_policy_loss(
         upgoing = ratios.clamp(max=1.0) * (upgo(*trace) - values.detach())
         policy = policy - config.upgo_coefficient * (_standardised(upgoing) * log_probs).mean()
         targets = td_lambda(*trace, lambda_=config.gae_lambda)
-    value = 0.5 * (values - targets).square().mean()
+    value = 0.5 * ((values - targets) / value_std).square().mean()
     total = policy + config.value_coefficient * value - entropy_coefficient * entropy
     with torch.no_grad():
         return Loss(

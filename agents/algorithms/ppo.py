@@ -19,6 +19,7 @@ def ppo_loss(
     value_coefficient: float,
     entropy_coefficient: float,
     factors: tuple[int, ...] = (),
+    value_std: torch.Tensor | float = 1.0,
 ) -> Loss:
     """The clipped surrogate with value loss and entropy bonus (eq. 7 and 9).
 
@@ -28,6 +29,7 @@ def ppo_loss(
       heads: logits and value, [M, A + 1]. legal: bool [M, A]. actions: int64 [M].
       behaviour_log_probs: log μ, [M]. advantages, returns: [M].
       factors: choices of each part of an action, A in all; empty: it has one part.
+      value_std: what errors of the value are measured by.
     """
     logits = masked(heads[:, :-1], legal)
     values = heads[:, -1]
@@ -36,7 +38,7 @@ def ppo_loss(
     ratio = log_ratio.exp()
     clipped = ratio.clamp(1.0 - clip, 1.0 + clip)
     policy = -torch.minimum(ratio * advantages, clipped * advantages).mean()
-    value = 0.5 * (values - returns).square().mean()
+    value = 0.5 * ((values - returns) / value_std).square().mean()
     total = policy + value_coefficient * value - entropy_coefficient * entropy
     with torch.no_grad():
         return Loss(

@@ -59,6 +59,27 @@ def test_ppo_solves_a_contextual_bandit() -> None:
     assert learner.steps == 150 * 256
 
 
+@pytest.mark.parametrize("algorithm", ["ppo", "impala"])
+def test_values_of_any_size_are_learnt_when_their_scale_follows_the_returns(algorithm: str) -> None:
+    """Rewards of 500 and 1,500: the policy must not suffer from them, and the values must find them."""
+    torch.manual_seed(0)
+    config = dataclasses.replace(CONFIG, algorithm=algorithm)
+    learner = Learner(dataclasses.replace(SPEC, popart=True), config, 0)
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        fragment = bandit_fragment(learner, rng)
+        large = dataclasses.replace(fragment, rewards=500.0 + 1000.0 * fragment.rewards)
+        metrics = learner.update(large, 0.0)
+    assert metrics is not None
+    assert success(bandit_fragment(learner, rng)) > 0.9
+    values = bandit_fragment(learner, rng).values[:-1]
+    assert float(values.mean()) == pytest.approx(1450.0, abs=120.0)
+    other = Learner(dataclasses.replace(SPEC, popart=True), config, 1)
+    other.restore(learner.state())
+    obs = torch.rand(8, 6)
+    torch.testing.assert_close(other.network(obs), learner.network(obs))
+
+
 def test_ppo_loss_by_hand() -> None:
     """Two actions, equal logits: log π = −log 2. The first ratio is 1.5 > 1 + ε and its gain is cut."""
     heads = torch.zeros(2, 3)

@@ -121,6 +121,23 @@ def test_a_cnn_sees_where_things_are_and_needs_planes() -> None:
         build(replace(BOARD, observation_shape=(126,)), 0)
 
 
+@pytest.mark.parametrize("kind", ["mlp", "cnn"])
+def test_the_value_stays_what_it_was_when_its_scale_follows_the_returns(kind: str) -> None:
+    spec = NetworkSpec(84, 7, (16,), kind, observation_shape=(2, 6, 7), channels=4, blocks=1, popart=True)
+    network = build(spec, 0)
+    obs = torch.rand(50, 84)
+    before = network(obs)
+    returns = 1000.0 + 50.0 * torch.randn(4096)
+    for _ in range(200):
+        network.value_scale.update(returns, network.head)
+        torch.testing.assert_close(network(obs), before, rtol=1e-3, atol=1e-2)
+    scale = network.value_scale
+    assert float(scale.mean) == pytest.approx(1000.0, rel=0.01)
+    assert float(scale.std) == pytest.approx(50.0, rel=0.1)
+    acting = NetworkPolicy(network).heads(obs.numpy())
+    np.testing.assert_allclose(acting, before.detach().numpy(), rtol=1e-3, atol=1e-2)
+
+
 def test_large_pictures_are_halved_until_they_are_as_small_as_boards() -> None:
     assert BOARD.halvings == 0
     assert [replace(BOARD, observation_shape=(3, n, 10)).halvings for n in (24, 25, 48, 49, 457)] == [
