@@ -48,7 +48,7 @@ def test_what_is_reported_again_and_again_counts_once(
     coordinator.found(*learning.found())
     rollout = RolloutPlayer(config, stores.checkpoint_url, 0, 1)
     run_serial(coordinator, rollout, learning, on_exchange=lambda _: True)
-    assert coordinator.repeated > 100
+    assert coordinator.repeated >= 20
     run = stores.service().run(run_id)
     assert (run.moves, run.games) == (coordinator.moves, coordinator.games)
     store = CheckpointStore(stores.checkpoint_url)

@@ -88,9 +88,10 @@ def test_a_broken_record_is_mended_and_the_league_goes_on(
     assert check(stores, paused) == []
 
 
-def test_copies_that_nobody_needs_make_room(
-    stores: Stores, paused: str, small_config: Callable[..., RunConfig]
-) -> None:
+def test_copies_that_nobody_needs_make_room(stores: Stores, small_config: Callable[..., RunConfig]) -> None:
+    often = {"role": "main", "snapshot": {"min_steps": 4_000, "max_steps": 4_000}}
+    config = small_config(players=[often], stop={"moves": 280_000})
+    paused = play(stores, config, stop_at=240_000).id
     service, store = stores.service(), CheckpointStore(stores.checkpoint_url)
     copies = [p for p in service.players(paused, limit=100) if p.role == "historical"]
     assert len(copies) >= 4
@@ -109,7 +110,7 @@ def test_copies_that_nobody_needs_make_room(
         assert (now[copy.name].checkpoint is None) == (copy.checkpoint in done.deleted)
     assert check(stores, paused) == []
     assert thin_run(stores.open_database(upgrade=False), store, paused, keep=1).retired == []
-    assert play(stores, small_config(), resume=paused).state == "finished"
+    assert play(stores, config, resume=paused).state == "finished"
     assert check(stores, paused) == []
 
 
