@@ -257,6 +257,7 @@ class Coordinator:
     def flush(self) -> None:
         """Writes whatever is not written yet, the ratings' history included."""
         self._write(force=True, history=True)
+        self._write(force=True)  # that the first had to wait, if it had
 
     def is_finished(self) -> bool:
         return self._stopping or self._failure is not None or self.progress() >= 1.0
@@ -338,7 +339,7 @@ class Coordinator:
         )
         if force or changes.series or metrics or now - self._last_write >= 1.0:
             self._patience(lambda: self._repository.save(changes, self._token))
-            self._note_waiting(self._patience.take_waited())
             self._stored_revision += len(changes.entries)
             self._manager.written(changes)
+            self._note_waiting(self._patience.take_waited())
             self._last_write = now

@@ -84,7 +84,7 @@ def test_a_league_waits_while_another_process_holds_the_database(
 
     thread = threading.Thread(target=lock)
     thread.start()
-    record = play(stores, small_config(stop={"moves": 200_000}))
+    record = play(stores, small_config(stop={"moves": 500_000}))
     thread.join()
     assert locked.is_set()
     assert record.state == "finished"
