@@ -36,7 +36,13 @@ def main() -> int:
     if found.returncode != 0 and any(word in told for word in UNREACHABLE):
         print("SKIPPED: dependency audit: no database of vulnerabilities can be reached from here")
         return 0
-    print(told.strip())
+    skipped = told.count("could not be audited")
+    if found.returncode != 0:
+        print(told.strip())
+    elif skipped:
+        print(f"SKIPPED: dependency audit: {skipped} packages are unknown to the database reached from here")
+    else:
+        print("No known vulnerabilities")
     return found.returncode
 
 
