@@ -19,6 +19,7 @@ from torch import nn
 from agents.network_spec import NetworkSpec
 from agents.networks import build
 from agents.policy import NetworkPolicy
+from agents.processor import moved
 
 # Networks of players that do not learn, kept until so many others have been asked for.
 KEPT = 1024
@@ -30,7 +31,7 @@ class Request:
     """Rows for networks.
 
     Attributes:
-      parts: (network's key, rows begin, rows end), in order.
+      parts: (network's key, rows begin, rows end), one at least.
       obs: [R, D], any dtype.
     """
 
@@ -101,7 +102,7 @@ class InferenceServer:
         for number, request in enumerate(requests):
             for key, begin, end in request.parts:
                 wanted.setdefault(key, []).append((number, begin, end))
-        answers: list[npt.NDArray[np.float32] | None] = [None] * len(requests)
+        answers: dict[int, npt.NDArray[np.float32]] = {}
         with torch.inference_mode():
             # All are sent off before the first is waited for: a GPU works on meanwhile.
             heads = {
@@ -110,20 +111,16 @@ class InferenceServer:
             for key, parts in wanted.items():
                 array, done = heads[key].cpu().numpy(), 0
                 for number, begin, end in parts:
-                    answer = answers[number]
-                    if answer is None:
-                        answer = np.empty((len(requests[number].obs), array.shape[1]), np.float32)
-                        answers[number] = answer
-                    answer[begin:end] = array[done : done + end - begin]
+                    if number not in answers:
+                        shape = len(requests[number].obs), array.shape[1]
+                        answers[number] = np.empty(shape, np.float32)
+                    answers[number][begin:end] = array[done : done + end - begin]
                     done += end - begin
-        return [a if a is not None else np.empty((0, 0), np.float32) for a in answers]
+        return [answers[number] for number in range(len(requests))]
 
     def _rows(self, requests: Sequence[Request], parts: list[tuple[int, int, int]]) -> torch.Tensor:
         slices = [requests[number].obs[begin:end] for number, begin, end in parts]
-        rows = torch.tensor(slices[0] if len(slices) == 1 else np.concatenate(slices))
-        if self._device.type == "cuda":
-            rows = rows.pin_memory().to(self._device, non_blocking=True)
-        return rows.to(self._dtype)
+        return moved(slices[0] if len(slices) == 1 else np.concatenate(slices), self._device).to(self._dtype)
 
     def _network(self, key: str) -> nn.Module:
         if key in self._learning:

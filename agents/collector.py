@@ -30,6 +30,8 @@ from envs.vector_game import Turns, VectorGame
 # Rows a forward are rounded up to this: oneDNN compiles a bfloat16 kernel for each new number of rows
 # and group sizes take every value. 353,000 -> 526,000 moves/s with 16 opponents, one core.
 ROW_MULTIPLE = 32
+# Who chooses in which sorted rows, from and to.
+_Group = tuple[Policy | None, int, int]
 
 
 @dataclass
@@ -168,8 +170,13 @@ class Collector:
         kernels.take_rows(flat, order, self._sorted_obs)
         uniforms = self._rng.random((rows, len(self._factors)), np.float32)
         begin = perf_counter()
-        asked = self._ask_networks(order, starts)
+        groups = [
+            (self._policies[index], int(starts[index]), int(starts[index + 1]))
+            for index in np.flatnonzero(np.diff(starts)).tolist()
+        ]
+        asked = self._ask_networks(groups, rows)
         self.counts.inference_seconds += perf_counter() - begin
+        self.counts.forwards += len(groups)
         kernels.sample_actions(
             self._heads,
             asked,
@@ -182,7 +189,7 @@ class Collector:
             self._log_probs,
             self._values,
         )
-        self._ask_bots(order, starts, turns)
+        self._ask_bots(groups, order, turns)
         actions = self._actions[:rows]
         if self._trajectories is not None:
             self.counts.learning_steps += self._trajectories.record_decisions(
@@ -220,36 +227,29 @@ class Collector:
         self.counts.episodes += self._seating.finish(step.ended, step.returns, step.aborted)
         self.counts.moves += rows
 
-    def _ask_bots(self, order: npt.NDArray[np.int32], starts: npt.NDArray[np.int64], turns: Turns) -> None:
+    def _ask_bots(self, groups: list[_Group], order: npt.NDArray[np.int32], turns: Turns) -> None:
         """Has each player without a network choose in its rows."""
         begin = perf_counter()
-        asked = np.flatnonzero(np.diff(starts))
-        for index in asked:
-            chooser = self._policies[index]
+        for chooser, first, end in groups:
             if chooser is not None and not isinstance(chooser, NetworkPolicy):
-                group = order[starts[index] : starts[index + 1]]
+                group = order[first:end]
                 self._actions[group] = chooser.act(
                     self._game, turns.env[group], turns.legal[group], self._rng
                 )
         self.counts.inference_seconds += perf_counter() - begin
-        self.counts.forwards += len(asked)
 
-    def _ask_networks(
-        self, order: npt.NDArray[np.int32], starts: npt.NDArray[np.int64]
-    ) -> npt.NDArray[np.bool_]:
+    def _ask_networks(self, groups: list[_Group], rows: int) -> npt.NDArray[np.bool_]:
         """Has each network look at its rows of the sorted observations; returns which rows were looked at."""
-        asked = self._asked[: len(order)]
+        asked = self._asked[:rows]
         asked[:] = False
         converted: dict[torch.dtype, torch.Tensor] = {}
-        sorted_obs = torch.from_numpy(self._sorted_obs[: len(order) + ROW_MULTIPLE])
+        sorted_obs = torch.from_numpy(self._sorted_obs[: rows + ROW_MULTIPLE])
         heads = torch.from_numpy(self._heads)
-        answered = self._ask_centres(starts)
+        answered = self._ask_centres(groups)
         with torch.inference_mode():
-            for index in np.flatnonzero(np.diff(starts)):
-                chooser = self._policies[index]
+            for chooser, begin, end in groups:
                 if not isinstance(chooser, NetworkPolicy):
                     continue
-                begin, end = int(starts[index]), int(starts[index + 1])
                 asked[begin:end] = True
                 if isinstance(chooser, CentralPolicy):
                     continue
@@ -264,18 +264,16 @@ class Collector:
             write_down()
         return asked
 
-    def _ask_centres(self, starts: npt.NDArray[np.int64]) -> list[Callable[[], None]]:
+    def _ask_centres(self, groups: list[_Group]) -> list[Callable[[], None]]:
         """Sends the rows of networks that run elsewhere, one request to each place.
 
         Returns:
           What waits for the answers and writes them down: there is time for other things before.
         """
         central: dict[Centre, list[tuple[str, int, int]]] = {}
-        for index in np.flatnonzero(np.diff(starts)):
-            chooser = self._policies[index]
+        for chooser, begin, end in groups:
             if isinstance(chooser, CentralPolicy):
-                rows = int(starts[index]), int(starts[index + 1])
-                central.setdefault(chooser.centre, []).append((chooser.key, *rows))
+                central.setdefault(chooser.centre, []).append((chooser.key, begin, end))
         return [self._ask_centre(centre, parts) for centre, parts in central.items()]
 
     def _ask_centre(self, centre: Centre, parts: list[tuple[str, int, int]]) -> Callable[[], None]:

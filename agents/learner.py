@@ -16,12 +16,12 @@ from agents.algorithms.config import LearningConfig
 from agents.algorithms.loss import Loss, kl_to, masked
 from agents.algorithms.off_policy import Lanes, off_policy_loss
 from agents.algorithms.ppo import ppo_loss
+from agents.batches import gae_of, lanes_of, minibatches, rows_of
 from agents.errors import DivergenceError, WeightsError
 from agents.fragment import Fragment
 from agents.network_spec import NetworkSpec
 from agents.processor import resolve_device, resolve_precision
 from agents.references import References
-from agents.returns import GAEReturns, gae
 from agents.staged import Staged
 
 # A nat too little entropy multiplies its coefficient by e to this; a nat too much divides it. At the most so.
@@ -120,7 +120,7 @@ class Learner:
         losses: list[Loss] = []
         norms: list[float] = []
         reuse = 0
-        batch = self._rows(fragment) if self._config.algorithm == "ppo" else self._lanes(fragment)
+        batch = (rows_of if self._config.algorithm == "ppo" else lanes_of)(fragment, self._config)
         for _ in range(self._config.epochs if self._config.algorithm in ("ppo", "appo") else 1):
             for loss in self._losses(batch, entropy_coefficient, pulls):
                 norms.append(self._descend(loss.total))
@@ -294,7 +294,7 @@ class Learner:
     def _ppo_losses(
         self, rows: list[torch.Tensor], entropy: float, pulls: dict[str, float]
     ) -> Iterator[Loss]:
-        for obs, legal, actions, log_probs, advantages, returns in self._minibatches(rows):
+        for obs, legal, actions, log_probs, advantages, returns in minibatches(rows, self._config, self._rng):
             heads = self._heads(obs)
             loss = ppo_loss(
                 heads,
@@ -364,59 +364,11 @@ class Learner:
     def _rescale_values(self, fragment: Staged) -> None:
         """Lets the value's scale follow the returns of a fragment, by the values noted while acting."""
         network: Any = self._network
-        network.value_scale.update(self._gae(fragment).returns, network.head)
+        network.value_scale.update(gae_of(fragment, self._config).returns, network.head)
 
     def _value_std(self) -> torch.Tensor | float:
         scale: Any = getattr(self._network, "value_scale", None)
         return 1.0 if scale is None else scale.std.detach()
-
-    def _gae(self, fragment: Staged) -> GAEReturns:
-        return gae(
-            fragment.rewards,
-            self._config.discount * (~fragment.terminal).float(),
-            fragment.values[:-1],
-            fragment.values[-1],
-            lambda_=self._config.gae_lambda,
-        )
-
-    def _rows(self, fragment: Staged) -> list[torch.Tensor]:
-        """Returns obs, legal, actions, log μ, advantages, returns, each with T·B rows."""
-        advantages, returns = self._gae(fragment)
-        advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
-        steps = fragment.steps
-        return [
-            fragment.obs[:-1].reshape(steps, -1),
-            fragment.legal.reshape(steps, -1),
-            fragment.actions.reshape(steps),
-            fragment.log_probs.reshape(steps),
-            advantages.reshape(steps),
-            returns.reshape(steps),
-        ]
-
-    def _lanes(self, fragment: Staged) -> Lanes:
-        """Returns a fragment for the algorithms that look at whole trajectories."""
-        return Lanes(
-            fragment.obs,
-            fragment.legal,
-            fragment.actions,
-            fragment.log_probs,
-            fragment.rewards,
-            self._config.discount * (~fragment.terminal).float(),
-        )
-
-    def _minibatches(self, batch: list[torch.Tensor]) -> Iterator[list[torch.Tensor]]:
-        """Yields parts of a batch: in a new order for each of several epochs, else as they lie.
-
-        Neighbours in a fragment are decisions of different games, so a single pass has nothing to gain from
-        mixing them, and gathering rows is a seventh of an update.
-        """
-        size = self._config.minibatch
-        if self._config.epochs == 1:
-            yield from (list(part) for part in zip(*(torch.split(t, size) for t in batch), strict=True))
-            return
-        order = torch.randperm(len(batch[0]), generator=self._rng)
-        for rows in torch.split(order.to(self.device), size):
-            yield [t[rows] for t in batch]
 
     def _descend(self, loss: torch.Tensor) -> float:
         """Takes one gradient step; returns the gradient's norm before it was clipped."""

@@ -27,6 +27,7 @@ from league import printing
 from league.bootstrap import Stores
 from league.cli_options import Home, Json, RunName, Server, stop_on_signals
 from league.control_cli import matches_app, players_app, runs_app, tokens_app
+from league.db_cli import db_app
 from league.errors import USER_ERRORS, LeagueError, RuntimeFailedError
 from league.games_cli import games_app
 from league.printing import err, out
@@ -42,7 +43,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Self-play leagues: run, watch, steer.",
 )
-db_app = typer.Typer(no_args_is_help=True, help="The database's schema.")
 app.add_typer(db_app, name="db")
 app.add_typer(study_app)
 app.add_typer(games_app, name="games")
@@ -297,74 +297,6 @@ def restore(
         f"Go on with it: league run --resume {found.run_id}",
         soft_wrap=True,
     )
-
-
-@db_app.command("upgrade")
-def db_upgrade(home: Home = None) -> None:
-    """Brings the database's schema to this program's."""
-    stores = Stores.from_environment(home)
-    stores.open_database(upgrade=True).close()
-    out.print(f"{stores.database_url} is up to date")
-
-
-@db_app.command("check")
-def db_check(home: Home = None) -> None:
-    """Checks every run's record against itself and against the checkpoint store; exit code 1 if it fails."""
-    from league.checkpoints import CheckpointStore
-    from league.db.check import check_run
-
-    stores = Stores.from_environment(home)
-    database, store = stores.open_database(upgrade=False), CheckpointStore(stores.checkpoint_url)
-    problems = 0
-    for record in LeagueService(database).runs():
-        found = check_run(database, store, record.id)
-        problems += len(found)
-        for line in found:
-            out.print(f"{record.id}: {line}", style="red", soft_wrap=True)
-        if not found:
-            out.print(f"{record.id}: ok")
-    if problems:
-        raise typer.Exit(1)
-
-
-@db_app.command("repair")
-def db_repair(home: Home = None) -> None:
-    """Mends what `check` finds, as far as that is possible; runs that are being run are left alone."""
-    from league.checkpoints import CheckpointStore
-    from league.config import RunConfig
-    from league.db.check import check_run
-    from league.db.repair import repair_run
-
-    stores = Stores.from_environment(home)
-    database, store = stores.open_database(upgrade=False), CheckpointStore(stores.checkpoint_url)
-    left = 0
-    for record in LeagueService(database).runs():
-        decay = RunConfig.model_validate(record.config).payoff.decay
-        done = repair_run(database, store, record.id, decay)
-        for line in done or ["ok"]:
-            out.print(f"{record.id}: {line}", soft_wrap=True)
-        for line in check_run(database, store, record.id) if done else []:
-            left += 1
-            out.print(f"{record.id}: cannot be mended: {line}", style="red", soft_wrap=True)
-    if left:
-        raise typer.Exit(1)
-
-
-@db_app.command("thin")
-def db_thin(
-    run: RunName,
-    keep: Annotated[int, typer.Option(min=1, help="Best copies that are kept, beside those needed.")] = 50,
-    home: Home = None,
-) -> None:
-    """Makes room: retires copies that the league hardly needs and deletes weights that nothing points at."""
-    from league.checkpoints import CheckpointStore
-    from league.db.thin import thin_run
-
-    stores = Stores.from_environment(home)
-    database = stores.open_database(upgrade=False)
-    record = LeagueService(database).resolve(run)
-    done = thin_run(database, CheckpointStore(stores.checkpoint_url), record.id, keep)
-    out.print(f"{record.id}: {len(done.retired)} copies retired, {len(done.deleted)} weights deleted")
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ from league.db.league_state import pair_values, read_players
 from league.db.models import EventRow, PayoffRow, PlayerRow, RatingRow, RunRow, SeriesTable
 from league.db.runs import RunRepository, fence, find_run
 from league.db.session import Database
-from league.errors import CheckpointError, ConflictError
+from league.errors import CheckpointError
 from league.records import PairRow, PlayerRecord
 from matchmaking.payoff import PayoffMatrix
 
@@ -31,11 +31,7 @@ def repair_run(database: Database, store: CheckpointStore, run_id: str, decay: f
     Raises:
       NotFoundError: no such run. ConflictError: a supervisor has it.
     """
-    runs = RunRepository(database)
-    token = runs.hold(run_id, "repair", HOLD_SECONDS)
-    if token is None:
-        raise ConflictError(f"run {run_id} is being run; pause it first: league runs pause {run_id}")
-    try:
+    with RunRepository(database).held(run_id, "repair", HOLD_SECONDS) as token:
         if not check_run(database, store, run_id):
             return []
         with database.write() as session:
@@ -51,8 +47,6 @@ def repair_run(database: Database, store: CheckpointStore, run_id: str, decay: f
                 event = {"run_id": run_id, "at": now, "kind": "repaired", "data": {"reason": line}}
                 session.execute(insert(EventRow), [event])
         return done
-    finally:
-        runs.let_go(run_id, token)
 
 
 def _mend_players(session: Session, store: CheckpointStore, run_id: str) -> list[str]:

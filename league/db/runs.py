@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from sqlalchemy import ColumnElement, String, cast, func, literal, or_, select, tuple_, update
@@ -12,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from league.db.models import PlayerRow, RunRow, UploadRow
 from league.db.session import Database
-from league.errors import LeaseLostError, NotFoundError
+from league.errors import ConflictError, LeaseLostError, NotFoundError
 from league.records import DesiredState, RunRecord, RunState
 
 # Nobody takes a run for longer at once.
@@ -159,6 +160,17 @@ class RunRepository:
             row.lease_owner, row.lease_expires_at = owner, now + seconds
             row.lease_token += 1
             return row.lease_token
+
+    @contextmanager
+    def held(self, run_id: str, owner: str, seconds: float) -> Iterator[int]:
+        """Holds a run for a block, which gets the token. Raises: ConflictError: a supervisor has it."""
+        token = self.hold(run_id, owner, seconds)
+        if token is None:
+            raise ConflictError(f"run {run_id} is being run; pause it first: league runs pause {run_id}")
+        try:
+            yield token
+        finally:
+            self.let_go(run_id, token)
 
     def let_go(self, run_id: str, token: int) -> None:
         """Gives back what `hold` has taken. Raises: LeaseLostError."""

@@ -17,7 +17,6 @@ from league.db.league_state import read_players
 from league.db.models import EventRow, PlayerRow, PlayRow, RatingRow, UploadRow
 from league.db.runs import RunRepository, fence
 from league.db.session import Database
-from league.errors import ConflictError
 from league.records import PlayerRecord
 
 HOLD_SECONDS = 60.0
@@ -39,11 +38,7 @@ def thin_run(database: Database, store: CheckpointStore, run_id: str, keep: int)
     Raises:
       NotFoundError: no such run. ConflictError: a supervisor has it.
     """
-    runs = RunRepository(database)
-    token = runs.hold(run_id, "thin", HOLD_SECONDS)
-    if token is None:
-        raise ConflictError(f"run {run_id} is being run; pause it first: league runs pause {run_id}")
-    try:
+    with RunRepository(database).held(run_id, "thin", HOLD_SECONDS) as token:
         with database.write() as session:
             fence(session, run_id, token)
             players = read_players(session, run_id)
@@ -64,8 +59,6 @@ def thin_run(database: Database, store: CheckpointStore, run_id: str, keep: int)
         for sha in free:
             store.delete(sha)
         return Thinned(sorted(dropped), sorted(free))
-    finally:
-        runs.let_go(run_id, token)
 
 
 def _needed(session: Session, players: list[PlayerRecord], run_id: str, keep: int) -> set[str]:

@@ -292,13 +292,9 @@ class RolloutPlayer:
         return build(self._config.network_spec(self._config.roster()[name], self._spec), 0)
 
     def _frozen_policy(self, name: str, player: FrozenPlayer) -> Policy:
-        central = player.checkpoint is not None and self._config.is_central(name)
-        if self._centre is not None and central and player.checkpoint is not None:
+        if self._centre is not None and player.checkpoint is not None and self._config.is_central(name):
             self._centre.hold(player.checkpoint)
             return CentralPolicy(player.checkpoint, self._centre)
-        return self._load(player)
-
-    def _load(self, player: FrozenPlayer) -> Policy:
         return load_policy(
             self._store,
             self._spec,

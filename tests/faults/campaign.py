@@ -64,9 +64,13 @@ class Campaign:
         told = len(self._oracle.problems)
         self._rest()
         self._oracle.state_damaged = fault is damaged_state
-        fault(self._site, self._rng)
-        moves = self._moves()
-        seconds = self._recover(moves, name)
+        is_over = fault(self._site, self._rng)
+        begin = time.monotonic()
+        while is_over is not None and not is_over() and time.monotonic() < begin + LONGEST_SECONDS:
+            self._site.keep()
+            time.sleep(0.3)
+        self._recover(self._moves(), name)
+        seconds = time.monotonic() - begin
         self.record.recoveries.setdefault(name, []).append(seconds)
         self._oracle.state_damaged = False
         self._tell(f"{name}: {seconds:.1f} s")
@@ -89,12 +93,12 @@ class Campaign:
             self._look()
             time.sleep(0.3)
 
-    def _recover(self, moves: float, name: str) -> float:
-        begin = time.monotonic()
-        while (spent := time.monotonic() - begin) < LONGEST_SECONDS:
+    def _recover(self, moves: float, name: str) -> None:
+        end = time.monotonic() + LONGEST_SECONDS
+        while time.monotonic() < end:
             self._site.keep()
             if self._look() > moves + RECOVERED_MOVES and self._site.answers():
-                return spent
+                return
             time.sleep(0.3)
         raise AssertionError(f"{name}: not overcome in {LONGEST_SECONDS:.0f} s; see {self._site.home}/*.log")
 

@@ -1,4 +1,7 @@
-"""The faults: each does something bad to a site and returns when the site may begin to recover."""
+"""The faults: each does something bad to a site and returns when the site may begin to recover.
+
+Some return what says that they are noticed and mended, where play going on does not show it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from league.db.runs import RunRepository
 from tests import command_line as cli
 from tests.faults.site import KINDS, SERVER, SUPERVISORS, Site
 
-Fault = Callable[[Site, random.Random], None]
+Fault = Callable[[Site, random.Random], Callable[[], bool] | None]
 LOCKED_SECONDS = 30.0
 # Longer than a lease: somebody else has claimed the run when its owner wakes up.
 ASLEEP_SECONDS = 16.0
@@ -29,12 +32,17 @@ TOO_LITTLE_MEMORY = 64 * 2**20
 def killed(kind: str) -> Fault:
     """kill -9 of one of the run's processes, see `KINDS`."""
 
-    def kill(site: Site, _: random.Random) -> None:
+    def kill(site: Site, _: random.Random) -> Callable[[], bool]:
         process = cli.wait_until(lambda: site.find(kind), f"a {kind} to kill", 120)
         with contextlib.suppress(psutil.NoSuchProcess):
             process.kill()
+        return lambda: _is_another(site.find(kind), process)
 
     return kill
+
+
+def _is_another(found: psutil.Process | None, process: psutil.Process) -> bool:
+    return found is not None and found.pid != process.pid
 
 
 def owner_killed(site: Site, _: random.Random) -> None:
@@ -57,11 +65,12 @@ def power_cut(site: Site, _: random.Random) -> None:
             process.kill()
 
 
-def no_memory(site: Site, _: random.Random) -> None:
+def no_memory(site: Site, _: random.Random) -> Callable[[], bool]:
     """A rollout worker can have no more memory."""
     process = cli.wait_until(lambda: site.find("rollout worker"), "a worker", 120)
     with contextlib.suppress(psutil.NoSuchProcess):
         process.rlimit(psutil.RLIMIT_AS, (TOO_LITTLE_MEMORY, TOO_LITTLE_MEMORY))
+    return lambda: _is_another(site.find("rollout worker"), process)
 
 
 def asleep(site: Site, _: random.Random) -> None:

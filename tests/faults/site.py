@@ -67,7 +67,6 @@ class Site:
         if preload is not None:
             self._environment["LD_PRELOAD"] = preload
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
-        self.restarted = 0
         self._seen: dict[int, psutil.Process] = {}
         home.mkdir(parents=True, exist_ok=True)
         self.stores = Stores(database_url or f"sqlite:///{home / 'league.db'}", str(home / "checkpoints"))
@@ -83,7 +82,6 @@ class Site:
         for name in (*SUPERVISORS, SERVER):
             process = self.processes.get(name)
             if process is None or process.poll() is not None:
-                self.restarted += process is not None
                 self.processes[name] = self._start(name)
 
     def answers(self) -> bool:
