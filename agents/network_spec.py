@@ -26,7 +26,7 @@ class NetworkSpec:
       num_actions: logits: the size of the discrete action space, or of its parts together.
       hidden: width of each hidden layer.
       factors: choices of each part of an action; empty: it has one.
-      scale: observations are multiplied by it first: 1/255 for images.
+      scale: observations are multiplied by it first: one by the highest byte, 1/255 for images.
       observation_shape: planes, rows and columns, for a cnn. channels, blocks: of its residual tower.
       popart: the value's scale is the network's own and follows the returns: `agents.networks.ValueScale`.
       normalise: they are then brought to mean 0 and variance 1 by what the player has seen so far, which is

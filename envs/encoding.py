@@ -58,6 +58,14 @@ class ObservationEncoder:
         self._as_it_is = None if self._is_image or self._flatten else self.shape
         self._frames: list[npt.NDArray[Any]] = []
 
+    @property
+    def space(self) -> spaces.Box:
+        """What `encode` returns; of bytes it says how high they go, for the network scales them by that."""
+        if self.dtype != np.uint8:
+            return spaces.Box(-np.inf, np.inf, self.shape, np.float32)
+        high = 1 if self._inner.dtype == np.bool_ else int(np.max(getattr(self._inner, "high", 1)))
+        return spaces.Box(0, max(1, high), self.shape, np.uint8)
+
     def reset(self) -> None:
         """Forgets the frames of the last episode."""
         self._frames = []

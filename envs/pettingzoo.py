@@ -107,7 +107,7 @@ class PettingZooGame(VectorGame):
         plain = TableOptions(bins, False, max_episode_steps, image)
         first = Table(game_id, make, plain)
         if seat_indicator is None:
-            seat_indicator = len(set(first.spec.shapes)) > 1
+            seat_indicator = len({box.shape for box in first.spec.observations}) > 1
         options = TableOptions(bins, seat_indicator, max_episode_steps, image)
         first.close()
 
@@ -308,9 +308,9 @@ def _spec(
 ) -> GameSpec:
     numbers = _team_numbers(game_id, table.names, teams)
     seats = tuple(
-        SeatSpec(name, _box(shape, dtype), action, team)
-        for name, shape, dtype, action, team in zip(
-            table.names, table.shapes, table.dtypes, table.actions, numbers, strict=True
+        SeatSpec(name, observation, action, team)
+        for name, observation, action, team in zip(
+            table.names, table.observations, table.actions, numbers, strict=True
         )
     )
     return GameSpec(
@@ -342,12 +342,6 @@ def _team_numbers(game_id: str, names: Sequence[str], teams: str | Sequence[Any]
             f"{game_id}: teams has {len(teams)} numbers for {len(names)} seats: {', '.join(names)}"
         )
     return tuple(int(t) for t in teams)
-
-
-def _box(shape: tuple[int, ...], dtype: np.dtype[Any]) -> spaces.Box:
-    if dtype == np.uint8:
-        return spaces.Box(0, 255, shape, np.uint8)
-    return spaces.Box(-np.inf, np.inf, shape, np.float32)
 
 
 def _own_mask(space: spaces.Discrete | spaces.MultiDiscrete, spec: GameSpec) -> npt.NDArray[np.bool_]:

@@ -43,13 +43,12 @@ class TableSpec:
     """What a table shows and takes, by seat.
 
     Attributes:
-      names: of the seats. shapes, dtypes: of what each sees, its indicator included.
+      names: of the seats. observations: what each sees, its indicator included.
       actions: what each acts in. turn_based: one seat at a time.
     """
 
     names: tuple[str, ...]
-    shapes: tuple[tuple[int, ...], ...]
-    dtypes: tuple[np.dtype[Any], ...]
+    observations: tuple[spaces.Box, ...]
     actions: tuple[spaces.Discrete | spaces.MultiDiscrete, ...]
     turn_based: bool
 
@@ -89,7 +88,7 @@ class Table:
             ]
             self._actors = [ActionEncoder(self._env.action_space(a), options.bins) for a in self.agents]
         self.spec = self._describe()
-        self._indicated = [np.zeros(shape, np.float32) for shape in self.spec.shapes]
+        self._indicated = [np.zeros(box.shape, np.float32) for box in self.spec.observations]
         if options.seat_indicator:
             for seat, array in enumerate(self._indicated):
                 array[seat - len(self.agents)] = 1.0  # its number stands at the end
@@ -230,12 +229,12 @@ class Table:
         due.masks.append(mask)
 
     def _describe(self) -> TableSpec:
-        shapes, dtypes = [o.shape for o in self._observers], [o.dtype for o in self._observers]
+        seen = [observer.space for observer in self._observers]
         if self._options.seat_indicator:
-            shapes = [(int(np.prod(shape)) + len(self.agents),) for shape in shapes]
-            dtypes = [np.dtype(np.float32)] * len(shapes)
+            sizes = [int(np.prod(box.shape)) + len(self.agents) for box in seen]
+            seen = [spaces.Box(-np.inf, np.inf, (size,), np.float32) for size in sizes]
         actions = tuple(actor.space for actor in self._actors)
-        return TableSpec(self.agents, tuple(shapes), tuple(dtypes), actions, not self._parallel)
+        return TableSpec(self.agents, tuple(seen), actions, not self._parallel)
 
     def _broken(self, what: str, error: Exception) -> GameContractError:
         return self._wrong(f"{what} raised {type(error).__name__}: {error}")

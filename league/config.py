@@ -339,14 +339,14 @@ class RunConfig(Section):
         network = entry.network or self.network
         factors = spec.action_factors if len(spec.action_factors) > 1 else ()
         highest = max(float(np.max(getattr(s.observation_space, "high", 1.0))) for s in spec.seats)
-        image = spec.observation_dtype == np.uint8 and highest > 1.0
+        bytes_to_scale = spec.observation_dtype == np.uint8 and highest > 1.0
         return NetworkSpec(
             spec.observation_size,
             spec.num_actions,
             network.hidden,
             network.kind,
             factors,
-            1.0 / 255.0 if image else 1.0,
+            1.0 / highest if bytes_to_scale else 1.0,
             network.normalise,
             spec.observation_shape if network.kind == "cnn" else (),
             network.channels,

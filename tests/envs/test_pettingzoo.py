@@ -20,6 +20,7 @@ from envs.isolation import ProcessTable
 from envs.pettingzoo import PettingZooGame
 from envs.registry import known_ids
 from envs.table import TableOptions
+from league.config import RunConfig
 
 IDS = [i for i in known_ids() if i.startswith("pettingzoo:")]
 # The images of these are hundreds of kilobytes; as a league would play them they are small.
@@ -40,13 +41,19 @@ class Duel(ParallelEnv):  # type: ignore[misc]
 
     metadata = {"name": "duel"}  # noqa: RUF012
 
-    def __init__(self, fault: str = "", actions: spaces.Space[Any] | None = None) -> None:
+    def __init__(
+        self,
+        fault: str = "",
+        actions: spaces.Space[Any] | None = None,
+        observations: spaces.Space[Any] | None = None,
+    ) -> None:
         self.fault = fault
+        self._observations = observations or spaces.Box(-1, 1, (2,), np.float32)
         self.possible_agents = ["one", "two"]
         self._actions = actions or spaces.Discrete(3)
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
-        return spaces.Box(-1, 1, (2,), np.float32)
+        return self._observations
 
     def action_space(self, agent: str) -> spaces.Space[Any]:
         return self._actions
@@ -90,7 +97,8 @@ class Duel(ParallelEnv):  # type: ignore[misc]
         )
 
     def _seen(self) -> dict[str, Any]:
-        return {a: np.full(2, self.clock / 10, np.float32) for a in self.possible_agents}
+        box = self._observations
+        return {a: np.full(box.shape, self.clock / 10, box.dtype) for a in self.possible_agents}
 
 
 def faulty(fault: str, **options: Any) -> PettingZooGame:
@@ -216,6 +224,25 @@ def test_an_illegal_action_is_refused_or_loses_the_game() -> None:
     step = lenient.step(np.array([0, 4]))
     assert step.ended.tolist() == [False, True]
     assert step.returns[1].tolist() == [0.0, -1.0]
+
+
+@pytest.mark.parametrize(
+    ("space", "scale"),
+    [
+        (spaces.Box(0, 1, (4,), np.uint8), 1.0),
+        (spaces.Box(0, 1, (4,), np.int8), 1.0),
+        (spaces.Box(0, 1, (4,), np.bool_), 1.0),
+        (spaces.MultiBinary(4), 1.0),
+        (spaces.Box(0, 4, (4,), np.uint8), 0.25),
+        (spaces.Box(0, 255, (8, 8, 1), np.uint8), 1 / 255),
+        (spaces.Box(-1, 1, (4,), np.int8), 1.0),
+        (spaces.Box(0, 255, (4,), np.float32), 1.0),
+    ],
+)
+def test_bytes_reach_the_network_between_zero_and_one(space: spaces.Space[Any], scale: float) -> None:
+    game = PettingZooGame("python:tests:duel", lambda: Duel(observations=space), 1, 0)
+    config = RunConfig.from_text("{stop: {moves: 1}, players: [{role: main}]}")
+    assert config.network_spec(config.players[0], game.spec).scale == pytest.approx(scale)
 
 
 def test_images_are_small_gray_stacked_and_channel_first() -> None:

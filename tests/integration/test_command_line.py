@@ -39,6 +39,21 @@ def test_a_wrong_config_starts_nothing(tmp_path: Path) -> None:
     assert not home.exists()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("runs", "--all"), "No such option: --all"),
+        (("standing",), "Did you mean 'standings'?"),
+        (("match", "latest", "--max-games", "many"), "should be a valid integer"),
+        (("restore",), "Missing argument 'file'"),
+    ],
+)
+def test_a_typo_is_said_with_the_usage(arguments: tuple[str, ...], said: str) -> None:
+    error = refused(*arguments)
+    assert said in error
+    assert "Usage: league" in error
+
+
 def test_a_port_in_use_is_one_line_and_no_run(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -35,9 +35,8 @@ def test_the_game_of_the_page_is_checked_and_trains(tmp_path: Path) -> None:
     assert "It can be trained on." in checked.stdout
     ran = league(tmp_path, "run", "nim.yaml", "--no-web")
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    shown = json.loads(league(tmp_path, "standings", "latest", "--json").stdout)
-    rated = {row["player"]: row["elo"] for row in shown}
-    assert rated["main.0"] > rated["random"]
+    played = json.loads(league(tmp_path, "match", "latest", "main.0", "random", "--json").stdout)
+    assert played["pairs"][0]["score"] > 0.9
 
 
 def test_what_is_wrong_with_a_game_is_said_in_a_line(tmp_path: Path) -> None:
