@@ -44,7 +44,7 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/detect-secrets-hook --baseline .secrets.baseline $$(git ls-files)
+	$(BIN)/detect-secrets-hook --baseline .secrets.baseline $$(git ls-files ':!tests/league/schemas')
 	$(BIN)/python -m tests.audit
 
 format: $(READY)

@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import LargeBinary, MetaData, create_engine, insert, make_url, select, text
+from sqlalchemy import LargeBinary, MetaData, create_engine, func, insert, make_url, select
 from sqlalchemy.engine import Connection
 
 from league.bootstrap import Stores
@@ -76,9 +76,9 @@ def _count_on(connection: Connection, metadata: MetaData) -> None:
     for table in metadata.sorted_tables:
         for column in table.primary_key.columns:
             if column.server_default is not None:
-                sequence = f"pg_get_serial_sequence('{table.name}', '{column.name}')"
-                highest = f"(select coalesce(max({column.name}), 0) + 1 from {table.name})"
-                connection.execute(text(f"select setval({sequence}, {highest}, false)"))
+                sequence = func.pg_get_serial_sequence(table.name, column.name)
+                highest = connection.execute(select(func.max(column))).scalar() or 0
+                connection.execute(select(func.setval(sequence, highest + 1, False)))
 
 
 def main() -> None:

@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any
 import ray
 
 from league.config import RunConfig
+from league.errors import RuntimeFailedError
 from league.records import PlayerRecord
+from league.runtime.borrowed import fetched
 from league.runtime.coordinator import Coordinator
 from league.runtime.homes import home_of
 from league.runtime.inference import RemoteCentre
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 FRAGMENTS_IN_FLIGHT = 2
 TICKS_BETWEEN_CHECKS = 4
 POLL_SECONDS = 0.03
+ATTEMPTS = 10
 
 
 def worker_name(number: int) -> str:
@@ -263,7 +266,7 @@ class RolloutActor:
                 if pushes:
                     done, pushes[:] = ray.wait(pushes, num_returns=len(pushes), timeout=0)
                     for ref in done:
-                        self._take_weights(ray.get(ref))
+                        self._take_weights(fetched(ref) or [])
                 if len(pushes) >= FRAGMENTS_IN_FLIGHT:
                     if self._player.ready_fragments(name) < 2:
                         break
@@ -282,9 +285,11 @@ class RolloutActor:
                 pushes.append(learner.push.remote(fragment, self._player.version(name)))
         return waited
 
-    def _take_weights(self, refs: list[Any]) -> None:
-        if refs:
-            self._player.apply_weights(ray.get(refs[0]))
+    def _take_weights(self, refs: list[Any]) -> bool:
+        update = fetched(refs[0]) if refs else None
+        if update is not None:
+            self._player.apply_weights(update)
+        return update is not None
 
     def _exchange(self) -> None:
         now = time.monotonic()
@@ -306,7 +311,11 @@ class RolloutActor:
         for name in self._player.reconfigure(orders):
             if name not in self._learners:
                 self._learners[name], self._pushes[name] = self._home(name), []
-            self._take_weights(ray.get(self._learners[name].weights.remote(name, (-1, -1))))
+            for _ in range(ATTEMPTS):
+                if self._take_weights(ray.get(self._learners[name].weights.remote(name, (-1, -1)))):
+                    break
+            else:
+                raise RuntimeFailedError(f"the weights of {name} were lost on the way {ATTEMPTS} times")
         self._player.apply_orders(orders)
 
     def _home(self, player: str) -> Any:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import ray
-from ray.exceptions import GetTimeoutError, RayActorError
+from ray.exceptions import GetTimeoutError, ObjectLostError, RayActorError, RayError
 
 from league.errors import RuntimeFailedError
 from league.runtime.actors import worker_name
@@ -69,7 +69,7 @@ class RolloutWorkers:
         for number in _done(loops, 0.0):
             try:
                 ray.get(loops[number])
-            except RayActorError as error:
+            except (RayActorError, ObjectLostError) as error:
                 self._lost(number, error)
             else:
                 if number in self._leaving:
@@ -107,7 +107,7 @@ class RolloutWorkers:
         begun = _done({n: self._ready[n] for n in loops}, 0.0)
         stopped = _done({n: loops[n] for n in begun}, timeout)
         for number in stopped:
-            with contextlib.suppress(RayActorError):
+            with contextlib.suppress(RayActorError, ObjectLostError):
                 ray.get(loops[number])
         if len(stopped) < len(begun):
             late = ", ".join(worker_name(n) for n in begun if n not in stopped)
@@ -122,7 +122,7 @@ class RolloutWorkers:
         actor = self._actors[number] = self._make(number)
         self._ready[number] = actor.ready.remote()
 
-    def _lost(self, number: int, error: RayActorError) -> None:
+    def _lost(self, number: int, error: RayError) -> None:
         was_leaving = number in self._leaving
         reason = str(error).strip().splitlines()[0]
         ray.kill(self._actors[number])  # one that is only out of reach must not come back as a second

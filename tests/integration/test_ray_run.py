@@ -10,11 +10,17 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import psutil
 import pytest
+import ray
+from ray._private.internal_api import free
 
 from league.bootstrap import Stores
+from league.config import RunConfig
 from league.errors import LeagueError
+from league.runtime.borrowed import fetched
+from league.runtime.ray_run import local_ray
 from league.services import LeagueService
 from tests import command_line as cli
 
@@ -156,3 +162,18 @@ def test_nothing_that_dies_takes_the_league_with_it(tmp_path: Path, config: Path
     assert after["main.0"]["steps"] > learner_steps(killed)["main.0"][1]
     kinds = [e.kind for e in service.events(run_id)]
     assert kinds.count("restarted") == 2
+
+
+def test_an_object_that_is_gone_is_none() -> None:
+    """What a worker does without: the next push brings newer weights."""
+
+    class Owner:
+        def lend(self) -> list[Any]:
+            return [ray.put(np.ones(100_000))]
+
+    with local_ray(RunConfig.from_yaml(Path(__file__).parents[2] / "configs" / "quickstart.yaml")):
+        owner = ray.remote(Owner).remote()
+        (lent,) = ray.get(owner.lend.remote())
+        assert fetched(lent).sum() == 100_000
+        free([lent])
+        assert fetched(lent) is None
