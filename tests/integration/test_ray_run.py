@@ -14,7 +14,6 @@ import numpy as np
 import psutil
 import pytest
 import ray
-from ray._private.internal_api import free
 
 from league.bootstrap import Stores
 from league.config import RunConfig
@@ -171,9 +170,13 @@ def test_an_object_that_is_gone_is_none() -> None:
         def lend(self) -> list[Any]:
             return [ray.put(np.ones(100_000))]
 
+        def promise(self) -> list[Any]:
+            return [ray.remote(lambda: time.sleep(60)).remote()]
+
     with local_ray(RunConfig.from_yaml(Path(__file__).parents[2] / "configs" / "quickstart.yaml")):
         owner = ray.remote(Owner).remote()
         (lent,) = ray.get(owner.lend.remote())
         assert fetched(lent).sum() == 100_000
-        free([lent])
-        assert fetched(lent) is None
+        (promised,) = ray.get(owner.promise.remote())
+        ray.kill(owner)
+        assert fetched(promised) is None
