@@ -2,6 +2,9 @@
 
     python -m tests.faults [--times 20] [--out docs/reliability.md]   every fault so many times: `make faults`
     python -m tests.faults --soak 60 [--out docs/soak.md]             any of them for an hour: `make soak`
+    python -m tests.faults --report RECORD... [--out FILE]            the table of what earlier ones found
+
+Beside a report lies what it is made from, as JSON.
 
 A site is two supervisors and a server over one database, restarted when they die as an init system would do
 it. Its league trains meanwhile. An oracle reads the database from outside all the time.
@@ -11,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import os
 import random
 import shutil
@@ -19,6 +23,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import psutil
@@ -120,14 +125,21 @@ def clock_library(home: Path) -> str | None:
     return str(library)
 
 
+def chosen(parts: list[str] | None) -> dict[str, kinds.Fault]:
+    """Returns the faults whose names hold one of the parts; None: all."""
+    faults = {**kinds.KILLS, **kinds.OTHERS}
+    return {n: f for n, f in faults.items() if parts is None or any(part in n for part in parts)}
+
+
 def table(records: list[Record]) -> list[str]:
     """Returns the faults as Markdown."""
     lines = ["| fault | times | recovery, s: median | longest |", "|---|---|---|---|"]
+    found: dict[str, list[float]] = {}
     for record in records:
         for name, seconds in record.recoveries.items():
-            lines.append(
-                f"| {name} | {len(seconds)} | {statistics.median(seconds):.1f} | {max(seconds):.1f} |"
-            )
+            found.setdefault(name, []).extend(seconds)
+    for name, seconds in found.items():
+        lines.append(f"| {name} | {len(seconds)} | {statistics.median(seconds):.1f} | {max(seconds):.1f} |")
     return lines
 
 
@@ -161,23 +173,32 @@ def main() -> None:
     parser.add_argument("--soak", type=float, help="minutes of random faults instead")
     parser.add_argument("--special", action="store_true", help="only those that need a site of their own")
     parser.add_argument("--seed", type=int, default=None)
-    parser.add_argument("--out", help="file to write the report to")
+    parser.add_argument("--report", nargs="+", metavar="RECORD", help="JSON files; inject nothing")
+    parser.add_argument("--only", nargs="+", metavar="FAULT", help="some kinds, by parts of their names")
+    parser.add_argument("--out", help="file to write the report to, and the records beside it")
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**6)
     rng = random.Random(seed)
     tell(f"seed {seed}")
-    if options.soak is not None:
+    if options.report:
+        title = "Reliability"
+        records = [Record(**r) for path in options.report for r in json.loads(Path(path).read_text())]
+    elif options.soak is not None:
         title, records = "An hour of faults", [soak(options.soak, rng)]
     else:
         title, records = "Reliability", []
         if not options.special:
             with folder() as home:
-                records.append(each(Site(home), {**kinds.KILLS, **kinds.OTHERS}, options.times, rng))
-        records += special(max(1, options.times // 4), rng)
+                records.append(each(Site(home), chosen(options.only), options.times, rng))
+        if not options.only:
+            records += special(max(1, options.times // 4), rng)
     text = report(title, records)
     print(text)
     if options.out:
-        Path(options.out).write_text(text)
+        out = Path(options.out)
+        out.write_text(text)
+        if not options.report:
+            out.with_suffix(".json").write_text(json.dumps([asdict(r) for r in records]) + "\n")
     if any(record.problems for record in records):
         raise SystemExit(1)
 
