@@ -45,11 +45,18 @@ def _is_another(found: psutil.Process | None, process: psutil.Process) -> bool:
     return found is not None and found.pid != process.pid
 
 
-def owner_killed(site: Site, _: random.Random) -> None:
+def owner_killed(site: Site, _: random.Random) -> Callable[[], bool]:
     """kill -9 of the supervisor that has the run."""
     owner = cli.wait_until(site.owner, "an owner", 120)
     site.family(owner)
-    site.processes[owner].kill()
+    dead = site.processes[owner]
+    dead.kill()
+
+    def has_another() -> bool:
+        found = site.owner()
+        return found is not None and site.processes[found].pid != dead.pid
+
+    return has_another
 
 
 def server_killed(site: Site, _: random.Random) -> None:
@@ -136,12 +143,12 @@ def disk_full(site: Site, rng: random.Random) -> None:
     ballast.unlink()
 
 
-def clock_stepped(site: Site, rng: random.Random) -> None:
+def clock_stepped(site: Site, rng: random.Random) -> Callable[[], bool]:
     """The machine's clock jumps an hour, and the run's owner dies: who looks at its lease sees nonsense."""
     path = Path(os.environ["FAULT_CLOCK"])
     now = int(path.read_text())
     path.write_text(str(now + (STEP_SECONDS if rng.random() < 0.5 else -STEP_SECONDS)))
-    owner_killed(site, rng)
+    return owner_killed(site, rng)
 
 
 def _pause(processes: list[psutil.Process]) -> None:
