@@ -31,7 +31,12 @@ from league.runtime.workers import RolloutWorkers
 OBJECT_STORE_BYTES = 512 * 1024 * 1024
 # Ray lets go of learnt fragments once a second, 100 MB of them by then, which every process would have seen.
 # What it writes down about every call is for its dashboard, which is off: 0.05 MB a second in its head.
-SYSTEM = {"free_objects_period_milliseconds": 50, "task_events_report_interval_ms": 0}
+# A head that is gone stays gone; Ray would wait for it for a minute.
+SYSTEM = {
+    "free_objects_period_milliseconds": 50,
+    "task_events_report_interval_ms": 0,
+    "gcs_rpc_server_reconnect_timeout_s": 5,
+}
 CONCURRENT_CALLS = 64
 # Ray starts nothing beyond the cores it was told of, and workers may be added while a run runs.
 SPARE_WORKERS = 256
