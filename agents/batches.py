@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, fields
 
 import torch
 
@@ -10,6 +11,33 @@ from agents.algorithms.config import LearningConfig
 from agents.algorithms.off_policy import Lanes
 from agents.returns import GAEReturns, gae
 from agents.staged import Staged
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Some columns of a fragment, for PPO: [T, B] each, obs [T, B, D], legal [T, B, A].
+
+    `begins`: an episode begins with this decision, bool. `memory`: before the first decision, [B, M].
+    """
+
+    obs: torch.Tensor
+    legal: torch.Tensor
+    actions: torch.Tensor
+    log_probs: torch.Tensor
+    advantages: torch.Tensor
+    returns: torch.Tensor
+    begins: torch.Tensor
+    memory: torch.Tensor
+
+    def part(self, chosen: torch.Tensor) -> Columns:
+        """Returns some of the columns."""
+        parts = {f.name: getattr(self, f.name)[:, chosen] for f in fields(self) if f.name != "memory"}
+        return Columns(**parts, memory=self.memory[chosen])
+
+    def rows(self, first: int) -> list[torch.Tensor]:
+        """Returns obs, legal, actions, log μ, advantages, returns from decision `first` on, as rows."""
+        kept = (self.obs, self.legal, self.actions, self.log_probs, self.advantages, self.returns)
+        return [t[first:].flatten(0, 1) for t in kept]
 
 
 def gae_of(fragment: Staged, config: LearningConfig) -> GAEReturns:
@@ -38,6 +66,29 @@ def rows_of(fragment: Staged, config: LearningConfig) -> list[torch.Tensor]:
     ]
 
 
+def columns_of(fragment: Staged, config: LearningConfig) -> Columns:
+    """Returns a fragment for PPO with a network that remembers: the same, decisions of a seat in order."""
+    advantages, returns = gae_of(fragment, config)
+    learnt = advantages[config.burn_in :]
+    advantages = (advantages - learnt.mean()) / (learnt.std() + 1e-8)
+    return Columns(
+        fragment.obs[:-1],
+        fragment.legal,
+        fragment.actions,
+        fragment.log_probs,
+        advantages,
+        returns,
+        begins_of(fragment)[:-1],
+        fragment.memory,
+    )
+
+
+def begins_of(fragment: Staged) -> torch.Tensor:
+    """Returns where an episode begins within a column, bool [T + 1, B]; what is before, the memory says."""
+    first = torch.zeros_like(fragment.terminal[:1])
+    return torch.cat([first, fragment.terminal])
+
+
 def lanes_of(fragment: Staged, config: LearningConfig) -> Lanes:
     """Returns a fragment for the algorithms that look at whole trajectories."""
     return Lanes(
@@ -47,7 +98,17 @@ def lanes_of(fragment: Staged, config: LearningConfig) -> Lanes:
         fragment.log_probs,
         fragment.rewards,
         _discounts(fragment, config),
+        begins_of(fragment),
+        fragment.memory,
     )
+
+
+def column_minibatches(columns: Columns, config: LearningConfig, rng: torch.Generator) -> Iterator[Columns]:
+    """Yields some columns after the others, in a new order for each of several epochs."""
+    steps, count = columns.actions.shape
+    order = torch.arange(count) if config.epochs == 1 else torch.randperm(count, generator=rng)
+    for chosen in torch.split(order.to(columns.actions.device), max(1, config.minibatch // steps)):
+        yield columns.part(chosen)
 
 
 def minibatches(

@@ -19,6 +19,7 @@ import envs
 from agents import kernels
 from agents.central import CentralPolicy, Centre, Request
 from agents.fragment import Fragment
+from agents.memories import Memories
 from agents.network_spec import NetworkSpec
 from agents.networks import build
 from agents.policy import NetworkPolicy, Policy
@@ -68,6 +69,7 @@ class Collector:
         discounts: Sequence[float] | None = None,
         reward_scales: Sequence[float] | None = None,
         recorder: Recorder | None = None,
+        memory_size: int = 0,
     ) -> None:
         """Args:
         game: of any number of seats, turn-based or simultaneous.
@@ -76,6 +78,7 @@ class Collector:
         temperature: of the networks' play; 0 plays the best action.
         discounts, reward_scales: the learners', see `Trajectories`.
         recorder: writes games down now and then.
+        memory_size: of the learner that remembers most.
         """
         spec = game.spec
         self.counts = PlayCounts()
@@ -90,9 +93,10 @@ class Collector:
         self._shape = {"fragment_length": fragment_length, "fragment_lanes": fragment_lanes}
         self._discounts = list(discounts or [1.0] * len(learners))
         self._reward_scales = list(reward_scales or [1.0] * len(learners))
+        rows = game.num_envs * (1 if spec.turn_based else spec.num_seats)
+        self._memories = Memories(game.num_envs, spec.num_seats, rows, memory_size)
         self._trajectories = self._new_trajectories() if learners else None
         self._recorder = recorder
-        rows = game.num_envs * (1 if spec.turn_based else spec.num_seats)
         self._sorted_obs = np.zeros((rows + ROW_MULTIPLE, spec.observation_size), spec.observation_dtype)
         self._heads = np.zeros((len(self._sorted_obs), spec.num_actions + 1), np.float32)
         self._asked = np.zeros(rows, np.bool_)
@@ -116,6 +120,8 @@ class Collector:
 
     def put_policy(self, player: str, policy: Policy) -> None:
         """Adds a player's policy, or replaces it."""
+        if isinstance(policy, NetworkPolicy):
+            self._memories.make_room(policy.memory_size)
         index = self._policy_index.get(player)
         if index is not None:
             self._policies[index] = policy
@@ -126,7 +132,7 @@ class Collector:
             self._policy_index[player] = len(self._policies)
             self._policies.append(policy)
 
-    def add_learner(self, player: str, discount: float, reward_scale: float) -> None:
+    def add_learner(self, player: str, discount: float, reward_scale: float, memory_size: int = 0) -> None:
         """Lets another player learn from what it plays from now on.
 
         What the others have in open fragments, a moment's worth of play, is let go.
@@ -134,6 +140,7 @@ class Collector:
         self._owner_index[player] = len(self._owner_index)
         self._discounts.append(discount)
         self._reward_scales.append(reward_scale)
+        self._memories.learn_from(memory_size)
         before, self._trajectories = self._trajectories, self._new_trajectories()
         if before is not None:
             self._trajectories.versions[:-1] = before.versions
@@ -174,7 +181,7 @@ class Collector:
             (self._policies[index], int(starts[index]), int(starts[index + 1]))
             for index in np.flatnonzero(np.diff(starts)).tolist()
         ]
-        asked = self._ask_networks(groups, rows)
+        asked = self._ask_networks(groups, rows, order, turns)
         self.counts.inference_seconds += perf_counter() - begin
         self.counts.forwards += len(groups)
         kernels.sample_actions(
@@ -201,6 +208,7 @@ class Collector:
                 actions,
                 self._log_probs,
                 self._values,
+                self._memories.before,
             )
         self._seating.count_moves(turns.env)
         recorder = self._recorder
@@ -214,7 +222,7 @@ class Collector:
                 actions,
                 spec.action_factors,
                 players,
-                self._policy,
+                lambda row: self._heads_of(row, order, asked),
                 (lambda: self._game.histories(watched)[0]) if told else None,
             )
         begin = perf_counter()
@@ -224,6 +232,7 @@ class Collector:
             recorder.see_step(step, *self._seating.seated(recorder.env))
         if self._trajectories is not None:
             self._trajectories.record_rewards(step)
+        self._memories.forget(step.ended)
         self.counts.episodes += self._seating.finish(step.ended, step.returns, step.aborted)
         self.counts.moves += rows
 
@@ -238,7 +247,9 @@ class Collector:
                 )
         self.counts.inference_seconds += perf_counter() - begin
 
-    def _ask_networks(self, groups: list[_Group], rows: int) -> npt.NDArray[np.bool_]:
+    def _ask_networks(
+        self, groups: list[_Group], rows: int, order: npt.NDArray[np.int32], turns: Turns
+    ) -> npt.NDArray[np.bool_]:
         """Has each network look at its rows of the sorted observations; returns which rows were looked at."""
         asked = self._asked[:rows]
         asked[:] = False
@@ -254,6 +265,12 @@ class Collector:
                 if isinstance(chooser, CentralPolicy):
                     continue
                 padded = _padded(begin, end)
+                if chooser.memory_size:
+                    memory = self._memories.take(chooser.memory_size, order[begin:end], turns, padded - begin)
+                    found, memory = chooser.step(self._sorted_obs[begin:padded], memory)
+                    self._heads[begin:padded] = found
+                    self._memories.put(memory, order[begin:end], turns)
+                    continue
                 if chooser.dtype is None:
                     self._heads[begin:padded] = chooser.heads(self._sorted_obs[begin:padded])
                     continue
@@ -312,8 +329,12 @@ class Collector:
             if self._trajectories.generations[owner] != generation:
                 self._trajectories.start_generation(owner, generation)
 
-    def _policy(self, player: str) -> Policy | None:
-        return self._policies[self._policy_index[player]]
+    def _heads_of(
+        self, row: int, order: npt.NDArray[np.int32], asked: npt.NDArray[np.bool_]
+    ) -> npt.NDArray[np.float32] | None:
+        """Returns what a network said in a row of the present turns, None of a bot's."""
+        place = int(np.flatnonzero(order == row)[0])
+        return self._heads[place] if asked[place] else None
 
     def _new_trajectories(self) -> Trajectories:
         return Trajectories(
@@ -322,6 +343,7 @@ class Collector:
             list(self._owner_index),
             discounts=self._discounts,
             reward_scales=self._reward_scales,
+            memory_size=self._memories.learnt,
             **self._shape,
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ class Fragment:
       values: the acting network's, [T + 1, B].
       rewards: until the seat's next decision, [T, B].
       terminal: the episode ended after this decision, bool [T, B].
+      memory: what the acting network remembered before the first decision, float32 [B, M]; M 0: nothing.
     """
 
     player: str
@@ -36,6 +37,7 @@ class Fragment:
     values: npt.NDArray[np.float32]
     rewards: npt.NDArray[np.float32]
     terminal: npt.NDArray[np.bool_]
+    memory: npt.NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), np.float32))
 
     @property
     def steps(self) -> int:

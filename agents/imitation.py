@@ -116,7 +116,12 @@ def imitate(
     """Trains a network to play as it was played and to expect what came of it.
 
     The weights kept are those of the epoch with the smallest loss on the games held out.
+
+    Raises:
+      AgentError: the network remembers; decisions are learnt one by one.
     """
+    if spec.memory:
+        raise AgentError("imitation is of networks that do not remember (network.memory)")
     d = demonstrations
     rng = torch.Generator().manual_seed(seed)
     games = np.unique(d.game)

@@ -136,6 +136,7 @@ class Pages(NamedTuple):
     values: F32  # [P, T + 1]
     rewards: F32  # [P, T]
     terminal: npt.NDArray[np.bool_]  # [P, T]
+    memory: F32  # [P, M], of the acting network before the page's first decision
     length: I32  # [P], decisions written
     owner: I32  # [P], -1: free
     version: npt.NDArray[np.int64]  # [P], the owner's weights at the page's first decision
@@ -166,9 +167,12 @@ def _pop(queue: I32, head: I32, count: I32, owner: int) -> Any:
 
 
 @numba.njit(cache=True)
-def _page_for(pages: Pages, owner: int, version: int) -> Any:
-    """An open page of this owner, oldest first; else a free one; else another owner's oldest open one."""
-    if pages.open_count[owner] > 0:
+def _page_for(pages: Pages, owner: int, version: int, fresh: bool) -> Any:
+    """An open page of this owner, oldest first; else a free one; else another owner's oldest open one.
+
+    `fresh`: none that somebody else has begun.
+    """
+    if not fresh and pages.open_count[owner] > 0:
         return _pop(pages.open_queue, pages.open_head, pages.open_count, owner)
     if pages.free_count[0] > 0:
         pages.free_count[0] -= 1
@@ -196,10 +200,15 @@ def record_decisions(
     actions: npt.NDArray[np.int64],
     log_probs: F32,
     values: F32,
+    memory: F32,
 ) -> int:
     """Appends each learning row to its seat's page; returns how many were learning rows.
 
+    A page that others have begun holds no memory of what came before: only a seat that remembers nothing, at
+    the begin of an episode, goes on with one.
+
     Args:
+      memory: what each row's network remembered before it decided, [R, M].
       owner_of: who learns from a seat, [N, seats], -1: nobody.
       versions: the weights each owner acts with, [L].
     """
@@ -220,10 +229,16 @@ def record_decisions(
             _push(pages.full_queue, pages.full_head, pages.full_count, owner, page)
             page = -1
         if page < 0:
-            page = _page_for(pages, owner, versions[owner])
+            remembers = False
+            for m in range(memory.shape[1]):
+                remembers = remembers or memory[row, m] != 0.0
+            page = _page_for(pages, owner, versions[owner], remembers)
             pages.lane[e, s] = page
             if page < 0:
                 continue
+            if pages.length[page] == 0:
+                for m in range(memory.shape[1]):
+                    pages.memory[page, m] = memory[row, m]
         t = pages.length[page]
         for k in range(obs.shape[1]):
             pages.obs[page, t, k] = obs[row, k]
@@ -289,6 +304,7 @@ def take_pages(
     values: F32,
     rewards: F32,
     terminal: npt.NDArray[np.bool_],
+    memory: F32,
 ) -> int:
     """Moves B full pages into time-major arrays [T, B, ...]; returns the oldest version among them."""
     steps, lanes = actions.shape
@@ -304,6 +320,7 @@ def take_pages(
             values[t, b] = pages.values[page, t]
             rewards[t, b] = pages.rewards[page, t]
             terminal[t, b] = pages.terminal[page, t]
+        memory[b, :] = pages.memory[page]
         obs[steps, b, :] = pages.obs[page, steps]
         values[steps, b] = pages.values[page, steps]
         pages.owner[page] = -1

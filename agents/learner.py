@@ -16,12 +16,13 @@ from agents.algorithms.config import LearningConfig
 from agents.algorithms.loss import Loss, kl_to, masked
 from agents.algorithms.off_policy import Lanes, off_policy_loss
 from agents.algorithms.ppo import ppo_loss
-from agents.batches import gae_of, lanes_of, minibatches, rows_of
+from agents.batches import Columns, column_minibatches, columns_of, gae_of, lanes_of, minibatches, rows_of
 from agents.errors import DivergenceError, WeightsError
 from agents.fragment import Fragment
 from agents.network_spec import NetworkSpec
 from agents.processor import resolve_device, resolve_precision
 from agents.references import References
+from agents.seen import Seen
 from agents.staged import Staged
 
 # A nat too little entropy multiplies its coefficient by e to this; a nat too much divides it. At the most so.
@@ -120,7 +121,7 @@ class Learner:
         losses: list[Loss] = []
         norms: list[float] = []
         reuse = 0
-        batch = (rows_of if self._config.algorithm == "ppo" else lanes_of)(fragment, self._config)
+        batch = self._batch(fragment)
         for _ in range(self._config.epochs if self._config.algorithm in ("ppo", "appo") else 1):
             for loss in self._losses(batch, entropy_coefficient, pulls):
                 norms.append(self._descend(loss.total))
@@ -282,8 +283,13 @@ class Learner:
             coefficient *= float(np.exp(np.clip(STEERING * missing, -MOST_STEERING, MOST_STEERING)))
         return coefficient
 
+    def _batch(self, fragment: Staged) -> list[torch.Tensor] | Columns | Lanes:
+        if self._config.algorithm != "ppo":
+            return lanes_of(fragment, self._config)
+        return (columns_of if self.spec.memory else rows_of)(fragment, self._config)
+
     def _losses(
-        self, batch: list[torch.Tensor] | Lanes, entropy: float, pulls: dict[str, float]
+        self, batch: list[torch.Tensor] | Columns | Lanes, entropy: float, pulls: dict[str, float]
     ) -> Iterator[Loss]:
         """Yields the loss of one minibatch after the other; each must be descended before the next."""
         if isinstance(batch, Lanes):
@@ -292,10 +298,11 @@ class Learner:
             yield from self._ppo_losses(batch, entropy, pulls)
 
     def _ppo_losses(
-        self, rows: list[torch.Tensor], entropy: float, pulls: dict[str, float]
+        self, batch: list[torch.Tensor] | Columns, entropy: float, pulls: dict[str, float]
     ) -> Iterator[Loss]:
-        for obs, legal, actions, log_probs, advantages, returns in minibatches(rows, self._config, self._rng):
-            heads = self._heads(obs)
+        for seen, rows in self._minibatches(batch):
+            legal, actions, log_probs, advantages, returns = rows
+            heads = self._heads(seen)
             loss = ppo_loss(
                 heads,
                 legal,
@@ -309,18 +316,31 @@ class Learner:
                 factors=self.spec.factors,
                 value_std=self._value_std(),
             )
-            yield self._pulled(loss, heads, obs, legal, pulls)
+            yield self._pulled(loss, heads, seen, legal, pulls)
+
+    def _minibatches(self, batch: list[torch.Tensor] | Columns) -> Iterator[tuple[Seen, list[torch.Tensor]]]:
+        """Yields what the network shall see, and legal, actions, log μ, advantages, returns as rows."""
+        if isinstance(batch, Columns):
+            first = self._config.burn_in
+            for part in column_minibatches(batch, self._config, self._rng):
+                yield Seen(part.obs, part.memory, part.begins, first), part.rows(first)[1:]
+        else:
+            for obs, *others in minibatches(batch, self._config, self._rng):
+                yield Seen(obs), others
 
     def _off_policy_losses(self, lanes: Lanes, entropy: float, pulls: dict[str, float]) -> Iterator[Loss]:
         steps, count = lanes.actions.shape
         for columns in torch.split(torch.arange(count), max(1, self._config.minibatch // steps)):
             batch = lanes.part(slice(int(columns[0]), int(columns[-1]) + 1))
+            seen = Seen(batch.obs.flatten(0, 1))
+            if self.spec.memory:
+                first = self._config.burn_in
+                seen, batch = Seen(batch.obs, batch.memory, batch.begins, first), batch.later(first)
             shape = batch.obs.shape[:2]
-            rows = batch.obs.reshape(shape.numel(), -1)
-            heads = self._heads(rows)
+            heads = self._heads(seen)
             target = None
             if "target" in self._references:
-                target = self._references.heads("target", rows.float()).reshape(*shape, -1)
+                target = self._references.heads("target", seen).reshape(*shape, -1)
             loss = off_policy_loss(
                 heads.reshape(*shape, -1),
                 batch,
@@ -332,11 +352,11 @@ class Learner:
             )
             decisions = batch.actions.numel()  # what was seen after the last decision is none
             legal = batch.legal.reshape(decisions, -1)
-            yield self._pulled(loss, heads[:decisions], rows[:decisions], legal, pulls)
+            yield self._pulled(loss, heads[:decisions], seen, legal, pulls)
 
-    def _heads(self, obs: torch.Tensor) -> torch.Tensor:
+    def _heads(self, seen: Seen) -> torch.Tensor:
         with self._autocast():
-            heads = self._forward(obs.float())
+            heads = seen.heads(self._network, self._forward)
         return heads.float()
 
     def _autocast(self) -> torch.autocast:
@@ -346,7 +366,7 @@ class Learner:
         self,
         loss: Loss,
         heads: torch.Tensor,
-        obs: torch.Tensor,
+        seen: Seen,
         legal: torch.Tensor,
         pulls: dict[str, float],
     ) -> Loss:
@@ -356,7 +376,7 @@ class Learner:
             if coefficient <= 0.0 or name not in self._references:
                 continue
             with self._autocast():
-                others = self._references.heads(name, obs.float())
+                others = self._references.heads(name, seen)[: len(heads)]
             kl = kl_to(masked(heads[:, :-1], legal), masked(others[:, :-1], legal), self.spec.factors)
             total = total + coefficient * kl
         return loss._replace(total=total)

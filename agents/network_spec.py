@@ -11,6 +11,8 @@ from typing import Any
 OWN = "python:"
 # Those that League brings.
 KINDS = ("mlp", "cnn")
+# Kinds of memory that such a network can have behind its hidden layers.
+MEMORIES = ("lstm", "gru")
 # A cnn halves what is larger, rows and columns, until it is not.
 LARGEST_MAP = 24
 
@@ -31,6 +33,8 @@ class NetworkSpec:
       popart: the value's scale is the network's own and follows the returns: `agents.networks.ValueScale`.
       normalise: they are then brought to mean 0 and variance 1 by what the player has seen so far, which is
         kept with the weights.
+      memory: `lstm` or `gru` between hidden layers and head; empty: it sees the present only.
+      memory_units: of the memory; 0: as wide as the last hidden layer.
     """
 
     observation_size: int
@@ -44,6 +48,8 @@ class NetworkSpec:
     channels: int = 32
     blocks: int = 2
     popart: bool = False
+    memory: str = ""
+    memory_units: int = 0
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -65,8 +71,21 @@ class NetworkSpec:
             for _ in range(self.halvings):
                 rows, columns = -(-rows // 2), -(-columns // 2)
             features = self.channels * rows * columns
-        widths = (features, *self.hidden, self.num_actions + 1)
-        return tower + sum((a + 1) * b for a, b in pairwise(widths))
+        widths = (features, *self.hidden)
+        layers = tower + sum((a + 1) * b for a, b in pairwise(widths))
+        gates = {"": 0, "gru": 3, "lstm": 4}[self.memory]
+        cell = gates * self.units * (self.hidden[-1] + self.units + 2)
+        return layers + cell + (self.units + 1) * (self.num_actions + 1)
+
+    @property
+    def units(self) -> int:
+        """Numbers that the head sees."""
+        return self.memory_units or self.hidden[-1] if self.memory else self.hidden[-1]
+
+    @property
+    def memory_size(self) -> int:
+        """Numbers that one seat's memory holds between two decisions."""
+        return {"": 0, "gru": self.units, "lstm": 2 * self.units}[self.memory]
 
     @property
     def halvings(self) -> int:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -10,7 +12,7 @@ import torch
 from torch import nn
 
 from agents.errors import AgentError
-from agents.network_spec import OWN, NetworkSpec
+from agents.network_spec import MEMORIES, OWN, NetworkSpec
 from envs.errors import GameError
 from envs.foreign import imported
 from envs.ids import split_parameters
@@ -110,10 +112,15 @@ class MLP(nn.Module):
 
     def forward(self, obs: torch.Tensor) -> torch.Tensor:
         """Args: obs: [R, D]. Returns: [R, A + 1], the logits of the A actions, then the value."""
+        out: torch.Tensor = self.head(self.features(obs))
+        return out if self.value_scale is None else self.value_scale(out)
+
+    def features(self, obs: torch.Tensor) -> torch.Tensor:
+        """Args: obs: [R, D]. Returns: what the last hidden layer makes of it, [R, H]."""
         if self._scale != 1.0:
             obs = obs * self._scale
-        out: torch.Tensor = self.head(self.trunk(obs))
-        return out if self.value_scale is None else self.value_scale(out)
+        out: torch.Tensor = self.trunk(obs)
+        return out
 
     def observe(self, obs: torch.Tensor) -> None:
         """Lets the statistics of observations, if it keeps any, take in more of them, [R, D]."""
@@ -184,14 +191,18 @@ class ResidualCNN(nn.Module):
 
     def forward(self, obs: torch.Tensor) -> torch.Tensor:
         """Args: obs: [R, D], planes flattened. Returns: [R, A + 1], logits, then the value."""
+        out: torch.Tensor = self.head(self.features(obs))
+        return out if self.value_scale is None else self.value_scale(out)
+
+    def features(self, obs: torch.Tensor) -> torch.Tensor:
+        """Args: obs: [R, D]. Returns: what the last hidden layer makes of it, [R, H]."""
         if self._scale != 1.0:
             obs = obs * self._scale
         if self.normaliser is not None:
             obs = self.normaliser(obs)
         planes = obs.reshape(-1, *self._shape).contiguous(memory_format=torch.channels_last)
-        features = self.tower(planes).flatten(1)
-        out: torch.Tensor = self.head(self.trunk(features))
-        return out if self.value_scale is None else self.value_scale(out)
+        out: torch.Tensor = self.trunk(self.tower(planes).flatten(1))
+        return out
 
     def observe(self, obs: torch.Tensor) -> None:
         """Lets the statistics of observations, if it keeps any, take in more of them, [R, D]."""
@@ -229,6 +240,75 @@ def _head(features: int, num_actions: int) -> nn.Linear:
 _CLASSES: dict[str, type[MLP] | type[ResidualCNN]] = {"mlp": MLP, "cnn": ResidualCNN}
 
 
+class Recurrent(nn.Module):
+    """An MLP or CNN, an LSTM or GRU behind its hidden layers, and the head behind that.
+
+    What it remembers is one row of numbers a seat, zeros when an episode begins: the memory's own state, of
+    an LSTM (Hochreiter & Schmidhuber 1997) its output and its cell side by side.
+    """
+
+    def __init__(self, spec: NetworkSpec) -> None:
+        super().__init__()
+        self.body = _CLASSES[spec.kind](replace(spec, popart=False))
+        del self.body.head
+        cell = nn.LSTMCell if spec.memory == "lstm" else nn.GRUCell
+        self.cell = cell(spec.hidden[-1], spec.units)
+        self.head = _head(spec.units, spec.num_actions)
+        self.value_scale = ValueScale() if spec.popart else None
+        self.memory_size = spec.memory_size
+        self._is_lstm = spec.memory == "lstm"
+        nn.init.orthogonal_(self.cell.weight_hh)
+        nn.init.zeros_(self.cell.bias_ih)
+        nn.init.zeros_(self.cell.bias_hh)
+        if self._is_lstm:
+            # It begins by keeping what it has (Jozefowicz et al. 2015).
+            nn.init.ones_(self.cell.bias_ih[spec.units : 2 * spec.units])
+
+    def forward(self, obs: torch.Tensor, memory: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Args: obs: [R, D]. memory: [R, M]. Returns: logits and value, [R, A + 1]; the next memory."""
+        seen, memory = self._remember(self.body.features(obs), memory)
+        return self._heads(seen), memory
+
+    def unroll(self, obs: torch.Tensor, memory: torch.Tensor, begins: torch.Tensor) -> torch.Tensor:
+        """Goes through sequences of decisions.
+
+        Args:
+          obs: [T, B, D]. memory: before the first decision, [B, M].
+          begins: where an episode begins and what was before is forgotten, bool [T, B].
+
+        Returns:
+          [T, B, A + 1].
+        """
+        return self.unrolled(obs, memory, begins)[0]
+
+    def unrolled(
+        self, obs: torch.Tensor, memory: torch.Tensor, begins: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """The same; returns the memory after the last decision too, [B, M]."""
+        features = self.body.features(obs.flatten(0, 1)).reshape(*obs.shape[:2], -1)
+        kept = (~begins).to(memory.dtype)
+        seen = []
+        for t in range(len(obs)):
+            out, memory = self._remember(features[t], memory * kept[t, :, None])
+            seen.append(out)
+        return self._heads(torch.stack(seen)), memory
+
+    def observe(self, obs: torch.Tensor) -> None:
+        """Lets the statistics of observations, if it keeps any, take in more of them, [R, D]."""
+        self.body.observe(obs)
+
+    def _remember(self, features: torch.Tensor, memory: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        if self._is_lstm:
+            out, cell = self.cell(features, memory.chunk(2, dim=-1))
+            return out, torch.cat([out, cell], dim=-1)
+        out = self.cell(features, memory)
+        return out, out
+
+    def _heads(self, seen: torch.Tensor) -> torch.Tensor:
+        out: torch.Tensor = self.head(seen)
+        return out if self.value_scale is None else self.value_scale(out)
+
+
 def build(spec: NetworkSpec, seed: int | None = None) -> nn.Module:
     """Builds a freshly initialised network; with a seed, always the same one.
 
@@ -246,11 +326,19 @@ def build(spec: NetworkSpec, seed: int | None = None) -> nn.Module:
         raise AgentError(
             f"a cnn needs observations of planes, rows and columns; these are {list(spec.observation_shape)}"
         )
+    if spec.memory and (own or spec.memory not in MEMORIES):
+        raise AgentError(
+            f"memory {spec.memory!r} of a network of kind {spec.kind}: {', '.join(MEMORIES)}, and only "
+            "an mlp or a cnn has one"
+        )
+    make: Callable[[NetworkSpec], nn.Module] = (
+        _own if own else Recurrent if spec.memory else _CLASSES[spec.kind]
+    )
     if seed is None:
-        return _own(spec) if own else _CLASSES[spec.kind](spec)
+        return make(spec)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return _own(spec) if own else _CLASSES[spec.kind](spec)
+        return make(spec)
 
 
 class Factory(Protocol):

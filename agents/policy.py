@@ -23,22 +23,49 @@ class NetworkPolicy:
 
     Attributes:
       dtype: what `heads_of` takes; None: only `heads` will do.
+      memory_size: numbers it remembers of a seat, 0: none; then only `step` and `heads` will do.
     """
 
     dtype: torch.dtype | None = None
+    memory_size: int = 0
 
     def __init__(self, network: nn.Module, dtype: torch.dtype = torch.float32) -> None:
         self._network = copy.deepcopy(network).to(dtype).eval().requires_grad_(False)
         self.dtype = dtype
+        self.memory_size = int(getattr(network, "memory_size", 0))
         with torch.no_grad():
             self._layers = linear_layers(self._network)
 
     def heads(self, obs: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
-        """Args: obs: [R, D], any dtype. Returns: logits and value, float32 [R, A + 1]."""
+        """Args: obs: [R, D], any dtype. Returns: logits and value, float32 [R, A + 1].
+
+        One that remembers answers as at an episode's begin.
+        """
+        if self.memory_size:
+            return self.step(obs, np.zeros((len(obs), self.memory_size), np.float32))[0]
         with torch.inference_mode():
             out = self._forward(torch.from_numpy(obs).to(self.dtype))
             array: npt.NDArray[np.float32] = out.float().numpy()
         return array
+
+    def step(
+        self, obs: npt.NDArray[Any], memory: npt.NDArray[np.float32]
+    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+        """Decides in the course of an episode.
+
+        Args:
+          obs: [R, D], any dtype. memory: what it returned at the seat's last decision, zeros at the first,
+            float32 [R, memory_size].
+
+        Returns:
+          Logits and value, float32 [R, A + 1]; the next memory, float32 [R, memory_size].
+        """
+        if not self.memory_size:
+            return self.heads(obs), memory
+        with torch.inference_mode():
+            inputs = torch.from_numpy(obs).to(self.dtype), torch.from_numpy(memory).to(self.dtype)
+            heads, after = self._network(*inputs)
+        return heads.float().numpy(), after.float().numpy()
 
     def heads_of(self, obs: torch.Tensor, out: torch.Tensor) -> None:
         """The same without conversions, for who has many policies to ask; in inference mode.

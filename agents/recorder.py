@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.episode import Episode
-from agents.policy import NetworkPolicy, Policy, probabilities
+from agents.policy import probabilities
 from envs.vector_game import Step, Turns
 
 # Observations of more numbers than this are pictures, and too large to keep one a move.
@@ -60,22 +60,22 @@ class Recorder:
         actions: npt.NDArray[np.int64],
         factors: Sequence[int],
         players: Sequence[str],
-        policy_of: Callable[[str], Policy | None],
+        heads_of: Callable[[int], npt.NDArray[np.float32] | None],
         history: Callable[[], list[int]] | None = None,
     ) -> None:
         """Writes the watched game's decisions of one tick down.
 
         Args:
           factors: choices of each part of an action. players: of the watched game, by seat.
+          heads_of: logits and value by row, [A + 1]; None: no network chose.
           history: the game's actions so far, chance included; None where the game cannot tell.
         """
         if self._moves is None or not players:
             return
         for row in np.flatnonzero(turns.env == self._env):
             seat = int(turns.seat[row])
-            player, policy = players[seat], policy_of(players[seat])
             legal = turns.legal[row]
-            move: dict[str, Any] = {"seat": seat, "player": player, "action": int(actions[row])}
+            move: dict[str, Any] = {"seat": seat, "player": players[seat], "action": int(actions[row])}
             if history is not None:
                 so_far = history()
                 if chance := so_far[len(self._line) :]:
@@ -88,8 +88,8 @@ class Recorder:
                 move["legal"] = np.flatnonzero(legal).tolist()
             if obs.size <= MOST_NUMBERS:
                 move["observation"] = [round(float(x), ROUNDED_TO) for x in obs]
-            if isinstance(policy, NetworkPolicy):
-                out = policy.heads(obs[None])[0]
+            out = heads_of(int(row))
+            if out is not None:
                 move["value"] = round(float(out[-1]), ROUNDED_TO)
                 if len(factors) == 1:
                     chances = probabilities(out[None, :-1], legal[None])[0]

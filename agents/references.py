@@ -8,6 +8,8 @@ from collections.abc import Iterable
 import torch
 from torch import nn
 
+from agents.seen import Seen
+
 _PREFIX = "reference/"
 
 
@@ -27,10 +29,9 @@ class References:
         return name in self._copies
 
     @torch.no_grad()
-    def heads(self, name: str, obs: torch.Tensor) -> torch.Tensor:
-        """Args: obs: [R, D]. Returns: a copy's logits and value, [R, A + 1]."""
-        out: torch.Tensor = self._copies[name](obs)
-        return out.float()
+    def heads(self, name: str, seen: Seen) -> torch.Tensor:
+        """Returns a copy's logits and value, [R, A + 1]; it remembers what the acting network did."""
+        return seen.heads(self._copies[name]).float()
 
     def grow_older(self, name: str, by: int, limit: int, network: nn.Module) -> None:
         """Ages a copy; one that has reached the limit becomes a copy of the network as it is now."""

@@ -25,6 +25,7 @@ class Staged:
     values: torch.Tensor
     rewards: torch.Tensor
     terminal: torch.Tensor
+    memory: torch.Tensor
 
     @classmethod
     def of(cls, fragment: Fragment, device: torch.device) -> Staged:
@@ -41,4 +42,5 @@ class Staged:
             moved(fragment.values, device),
             moved(fragment.rewards, device),
             moved(fragment.terminal, device),
+            moved(fragment.memory, device),
         )

@@ -31,10 +31,12 @@ class Trajectories:
         fragment_lanes: int,
         discounts: Sequence[float] | None = None,
         reward_scales: Sequence[float] | None = None,
+        memory_size: int = 0,
     ) -> None:
         """Args:
         owners: the learning players. fragment_length: T. fragment_lanes: B.
         discounts: γ of each owner. reward_scales: what each multiplies rewards by. By default 1.
+        memory_size: of the network that remembers most.
         """
         self._discounts = np.array(discounts or [1.0] * len(owners), np.float32)
         self._scales = np.array(reward_scales or [1.0] * len(owners), np.float32)
@@ -55,6 +57,7 @@ class Trajectories:
             values=np.zeros((p, t + 1), np.float32),
             rewards=np.zeros((p, t), np.float32),
             terminal=np.zeros((p, t), np.bool_),
+            memory=np.zeros((p, memory_size), np.float32),
             length=np.zeros(p, np.int32),
             owner=np.full(p, -1, np.int32),
             version=np.zeros(p, np.int64),
@@ -79,11 +82,22 @@ class Trajectories:
         actions: npt.NDArray[np.int64],
         log_probs: npt.NDArray[np.float32],
         values: npt.NDArray[np.float32],
+        memory: npt.NDArray[np.float32],
     ) -> int:
         """Appends the rows that somebody learns from; returns how many those were."""
         return int(
             kernels.record_decisions(
-                self._pages, env, seat, owner_of, self.versions, obs, legal, actions, log_probs, values
+                self._pages,
+                env,
+                seat,
+                owner_of,
+                self.versions,
+                obs,
+                legal,
+                actions,
+                log_probs,
+                values,
+                memory,
             )
         )
 
@@ -107,8 +121,9 @@ class Trajectories:
         values = np.empty((steps + 1, lanes), np.float32)
         rewards = np.empty((steps, lanes), np.float32)
         terminal = np.empty((steps, lanes), np.bool_)
+        memory = np.empty((lanes, self._pages.memory.shape[1]), np.float32)
         oldest = kernels.take_pages(
-            self._pages, owner, obs, legal, actions, log_probs, values, rewards, terminal
+            self._pages, owner, obs, legal, actions, log_probs, values, rewards, terminal, memory
         )
         return Fragment(
             self.owners[owner],
@@ -121,6 +136,7 @@ class Trajectories:
             values,
             rewards,
             terminal,
+            memory,
         )
 
     def start_generation(self, owner: int, generation: int) -> None:

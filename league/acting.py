@@ -34,11 +34,12 @@ ROW_MULTIPLE = 8
 
 @dataclass(frozen=True)
 class Moves:
-    """What a player does, a row each: `probabilities` over all actions."""
+    """What a player does, a row each: `probabilities` over all actions; `memory` for its next decision."""
 
     actions: npt.NDArray[np.int64]
     values: npt.NDArray[np.float32]
     probabilities: npt.NDArray[np.float64]
+    memory: npt.NDArray[np.float32]
 
 
 @dataclass
@@ -53,6 +54,7 @@ class _Loaded:
 class _Waiting:
     obs: npt.NDArray[np.float32]
     legal: npt.NDArray[np.bool_]
+    memory: npt.NDArray[np.float32]
     temperature: float
     loaded: _Loaded
     future: asyncio.Future[Moves]
@@ -69,13 +71,22 @@ class ActingService:
         self._waiting: dict[tuple[str, str], list[_Waiting]] = {}
         self._rng = np.random.default_rng()
 
-    async def act(self, run_id: str, player: str, observations: Any, legal: Any, temperature: float) -> Moves:
+    async def act(
+        self,
+        run_id: str,
+        player: str,
+        observations: Any,
+        legal: Any,
+        temperature: float,
+        memory: Any = None,
+    ) -> Moves:
         """Returns a player's moves.
 
         Args:
           observations: numbers of one observation, or a list of such rows. legal: for each row the actions it
             may play, or one true or false for each action; None: all of them.
           temperature: 1 plays as the player does in training, 0 its best action.
+          memory: rows that the player remembers, `Moves.memory` of the decisions before; None: nothing.
 
         Raises:
           NotFoundError. BadRequestError: rows that do not fit the game. ConflictError: no network.
@@ -88,9 +99,10 @@ class ActingService:
             # One looks for newer weights while the others are answered by those at hand.
             loaded = await self._once(key)
         obs, mask = _rows(observations, legal, loaded.spec)
+        remembered = _memory(memory, len(obs), loaded.policy.memory_size)
         future: asyncio.Future[Moves] = asyncio.get_running_loop().create_future()
         queue = self._waiting.setdefault((run_id, player), [])
-        queue.append(_Waiting(obs, mask, temperature, loaded, future))
+        queue.append(_Waiting(obs, mask, remembered, temperature, loaded, future))
         if len(queue) == 1:
             # Whoever else is being read just now joins the same forward.
             asyncio.get_running_loop().call_soon(self._play, (run_id, player))
@@ -113,7 +125,9 @@ class ActingService:
             rows = len(obs)
             padded = np.zeros((-(-rows // ROW_MULTIPLE) * ROW_MULTIPLE, obs.shape[1]), obs.dtype)
             padded[:rows] = obs
-            heads = loaded.policy.heads(padded)[:rows]
+            memory = np.zeros((len(padded), loaded.policy.memory_size), np.float32)
+            memory[:rows] = np.concatenate([w.memory for w in waiting])
+            heads, memory = (x[:rows] for x in loaded.policy.step(padded, memory))
             legal = np.concatenate([w.legal for w in waiting])
             temperature = np.repeat([w.temperature for w in waiting], [len(w.obs) for w in waiting])
             chances = _chances(heads[:, :-1], legal, temperature, loaded.spec.action_factors)
@@ -122,7 +136,14 @@ class ActingService:
             for w in waiting:
                 end = begin + len(w.obs)
                 if not w.future.done():
-                    w.future.set_result(Moves(actions[begin:end], heads[begin:end, -1], chances[begin:end]))
+                    w.future.set_result(
+                        Moves(
+                            actions[begin:end],
+                            heads[begin:end, -1],
+                            chances[begin:end],
+                            memory[begin:end],
+                        )
+                    )
                 begin = end
         except Exception as error:  # each caller is told; the loop lives on
             for w in waiting:
@@ -207,6 +228,23 @@ def _rows(
     if not all(part.any(axis=1).all() for part in _parts(mask, spec.action_factors)):
         raise BadRequestError("legal: every row needs an action")
     return obs, mask
+
+
+def _memory(memory: Any, rows: int, size: int) -> npt.NDArray[np.float32]:
+    if memory is None:
+        return np.zeros((rows, size), np.float32)
+    try:
+        found = np.asarray(memory, np.float32)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise BadRequestError(f"memory: {rows} rows of {size} numbers") from error
+    found = found.reshape(1, -1) if found.ndim == 1 else found
+    if found.shape != (rows, size) or not np.isfinite(found).all():
+        raise BadRequestError(
+            f"memory: {rows} rows of {size} finite numbers, as the answer before had them"
+            if size
+            else "memory: this player has none"
+        )
+    return found
 
 
 def _parts(table: npt.NDArray[Any], factors: tuple[int, ...]) -> list[npt.NDArray[Any]]:

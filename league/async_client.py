@@ -283,11 +283,14 @@ class AsyncLeagueClient:
         observation: Sequence[Any],
         legal: Sequence[Any] | None = None,
         *,
+        memory: Sequence[Any] | None = None,
         temperature: float = 1.0,
         details: bool = False,
     ) -> schemas.Acted:
-        """Returns what a player would do."""
+        """Returns what a player would do. Args: memory: of the answer before, for a player with one."""
         body = {"observation": observation, "legal": legal, "temperature": temperature, "details": details}
+        if memory is not None:
+            body["memory"] = memory
         return await self._post(schemas.Acted, f"{_player(run, name)}/act", body, once=False)
 
     async def matches(

@@ -220,6 +220,17 @@ class RunConfig(Section):
                     f"learner.minibatch: {learner.minibatch} is more than a fragment holds "
                     f"(fragment_length × fragment_lanes = {batch})"
                 )
+            if learner.burn_in >= self.rollout.fragment_length:
+                raise ValueError(
+                    f"learner.burn_in: {learner.burn_in} leaves nothing of a fragment to learn from "
+                    f"(rollout.fragment_length = {self.rollout.fragment_length})"
+                )
+        networks = [self.network, *(p.network for p in self.players if p.network)]
+        if self.has_central and any(network.memory for network in networks):
+            raise ValueError(
+                "inference: central asks networks that do not remember; leave network.memory out or set "
+                "inference: {where: local}"
+            )
         return self
 
     @classmethod
@@ -352,6 +363,8 @@ class RunConfig(Section):
             network.channels,
             network.blocks,
             network.popart,
+            network.memory or "",
+            network.memory_units,
         )
 
     def roster(self) -> dict[str, PlayerConfig]:

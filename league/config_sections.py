@@ -60,6 +60,11 @@ class NetworkConfig(Section):
     hidden: tuple[Annotated[int, Field(ge=1, le=8192)], ...] = Field((128, 128), min_length=1, max_length=16)
     channels: int = Field(32, ge=1, le=512, description="of a cnn")
     blocks: int = Field(2, ge=0, le=64, description="of a cnn, two convolutions each")
+    memory: Literal["lstm", "gru"] | None = Field(
+        None,
+        description="between the hidden layers and the head, for games in which what was seen before matters",
+    )
+    memory_units: int = Field(0, ge=0, le=8192, description="0: as wide as the last hidden layer")
     popart: bool = Field(
         False,
         description="the value's scale follows the returns (PopArt): for rewards of unknown or changing size",
@@ -120,6 +125,12 @@ class LearnerConfig(Section):
     max_policy_lag: int = Field(200, ge=1, description="updates; older fragments are left out")
     precision: Literal["auto", "float32", "bfloat16"] = Field(
         "auto", description="auto: bfloat16 where the processor multiplies it in hardware"
+    )
+    burn_in: int = Field(
+        0,
+        ge=0,
+        description="of a network with a memory: a fragment's first decisions, not learnt from; they only "
+        "bring up to date what it remembered when it acted",
     )
     device: Literal["auto", "cpu", "cuda"] = Field("auto", description="auto: a GPU where there is one")
     compile: bool = Field(

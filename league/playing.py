@@ -53,6 +53,8 @@ class _Table:
     returns: tuple[float, ...] = ()
     chance: list[list[int]] = field(default_factory=list)
     line: list[int] = field(default_factory=list)
+    # What the player's network remembers in each seat: the person's as well, for hints.
+    memories: dict[int, Any] = field(default_factory=dict)
 
 
 class PlayService:
@@ -176,7 +178,7 @@ class PlayService:
         if not isinstance(policy, NetworkPolicy) or len(factors) != 1:
             action = int(policy.act(table.game, turns.env, turns.legal, np.random.default_rng(0))[0])
             return {"probabilities": {str(action): 1.0}, "value": None}
-        heads = policy.heads(np.repeat(turns.obs.reshape(1, -1), HINT_ROWS, axis=0))[:1]
+        heads = _asked(table, turns)[0]
         chances = probabilities(heads[:, :-1], turns.legal)[0]
         found = {str(a): round(float(chances[a]), 4) for a in legal}
         return {"probabilities": found, "value": round(float(heads[0, -1]), 4)}
@@ -261,13 +263,16 @@ class PlayService:
 
         if not isinstance(table.policy, NetworkPolicy):
             return int(table.policy.act(table.game, turns.env, turns.legal, rng)[0])
-        heads = table.policy.heads(np.repeat(turns.obs.reshape(1, -1), HINT_ROWS, axis=0))[:1]
+        heads = _asked(table, turns)[0]
         if len(table.spec.action_factors) != 1:
             raise ConflictError("people play games whose actions have one part")
         chances = probabilities(heads[:, :-1], turns.legal)[0]
         return int(rng.choice(len(chances), p=chances))
 
     def _step(self, table: _Table, action: int) -> None:
+        if getattr(table.policy, "memory_size", 0):
+            turns = table.game.turns()
+            table.memories[int(turns.seat[0])] = _asked(table, turns)[1]
         if table.spec.openspiel_id is not None:
             so_far = table.game.histories(np.array([0]))[0]
             table.chance.append(so_far[len(table.line) :])
@@ -296,6 +301,15 @@ class PlayService:
             by = Principal(play.human, self._control.human_scope)
             data = {"players": list(play.seated), "returns": list(returns), "moves": len(play.actions)}
             self._control.enqueue(play.run_id, "played", play.human, data, by)
+
+
+def _asked(table: _Table, turns: Any) -> tuple[Any, Any]:
+    """Returns logits and value, [1, A + 1], and what the network then remembers in this seat, [1, M]."""
+    nothing = np.zeros((1, table.policy.memory_size), np.float32)
+    memory = table.memories.get(int(turns.seat[0]), nothing)
+    rows = (np.repeat(x, HINT_ROWS, axis=0) for x in (turns.obs.reshape(1, -1), memory))
+    heads, after = table.policy.step(*rows)
+    return heads[:1], after[:1]
 
 
 def _result(play: PlayRecord) -> str | None:

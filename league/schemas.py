@@ -576,14 +576,20 @@ class Act(Request):
         None,
         description="the actions that may be played, or true or false for each; a row for each observation",
     )
+    memory: list[Any] | None = Field(
+        None,
+        description="of a player with a memory: what it answered to the same seat's last observation, a row "
+        "for each observation; none at an episode's begin",
+    )
     temperature: float = Field(1.0, ge=0, le=100, description="1 as in training, 0 the best action always")
     details: bool = Field(False, description="also probabilities and values")
 
 
 class Acted(BaseModel):
-    """What to play, a number for each observation."""
+    """What to play, a number for each observation. `memory`: of a player with one, for the next time."""
 
     actions: list[int]
+    memory: list[list[float]] | None = None
     values: list[float] | None = None
     probabilities: list[list[float]] | None = None
 

@@ -109,7 +109,7 @@ def _description(network: str) -> Any:
 
 
 def _spec(described: Any) -> Any:
-    from agents.network_spec import NetworkSpec
+    from agents.network_spec import MEMORIES, NetworkSpec
 
     if not isinstance(described, dict):
         raise BadRequestError('network: an object such as {"observation_size": 126, "num_actions": 7}')
@@ -143,9 +143,12 @@ def _spec(described: Any) -> Any:
         raise BadRequestError(
             "network.observation_shape: of a cnn planes, rows and columns, observation_size in all"
         )
-    for name, least, most in (("channels", 1, MOST_CHANNELS), ("blocks", 0, MOST_BLOCKS)):
+    bounds = (("channels", 1, MOST_CHANNELS), ("blocks", 0, MOST_BLOCKS), ("memory_units", 0, MOST_WIDTH))
+    for name, least, most in bounds:
         if type(described.get(name, 1)) is not int or not least <= described.get(name, 1) <= most:
             raise BadRequestError(f"network.{name}: a whole number from {least} to {most}")
+    if described.get("memory", "") not in ("", *MEMORIES):
+        raise BadRequestError(f"network.memory: {', '.join(MEMORIES)}, or none")
     return NetworkSpec.from_json({**described, "hidden": hidden})
 
 

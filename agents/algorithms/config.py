@@ -45,6 +45,7 @@ class LearningConfig:
       magnet: coefficient of KL(π ‖ magnet); the magnet is the policy as it was, copied every magnet_steps.
       teacher: coefficient of KL(π ‖ teacher), for a learner that has one.
       epochs, target_kl: of ppo and appo; the others go over a fragment once.
+      burn_in: decisions at a fragment's begin that only bring the memory up to date, of a network with one.
       minibatch: decisions a gradient step. max_policy_lag: in updates.
       precision, device: see `agents.processor`. compile: the network, by torch.compile.
     """
@@ -69,6 +70,7 @@ class LearningConfig:
     max_grad_norm: float = 0.5
     target_kl: float = 0.1
     max_policy_lag: int = 200
+    burn_in: int = 0
     precision: str = "auto"
     device: str = "auto"
     compile: bool = False

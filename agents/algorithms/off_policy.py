@@ -5,6 +5,7 @@ Their targets come from the network as it is now, by V-trace, not from the value
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 
 import torch
@@ -21,6 +22,8 @@ class Lanes:
     Attributes:
       obs: [T + 1, B, D]. legal: bool [T, B, A]. actions: int64 [T, B]. log_probs: log μ, [T, B].
       rewards: [T, B]. discounts: γ, 0 after a terminal decision, [T, B].
+      begins: an episode begins with what is seen here, bool [T + 1, B].
+      memory: of the acting network before the first decision, [B, M]; M 0: it has none.
     """
 
     obs: torch.Tensor
@@ -29,10 +32,20 @@ class Lanes:
     log_probs: torch.Tensor
     rewards: torch.Tensor
     discounts: torch.Tensor
+    begins: torch.Tensor
+    memory: torch.Tensor
 
     def part(self, columns: slice) -> Lanes:
         """Returns some of the columns."""
-        return Lanes(*(getattr(self, field.name)[:, columns] for field in fields(self)))
+        return self._like(lambda t: t[:, columns], self.memory[columns])
+
+    def later(self, first: int) -> Lanes:
+        """Returns the decisions from `first` on; the memory is still what was before them all."""
+        return self._like(lambda t: t[first:], self.memory)
+
+    def _like(self, part: Callable[[torch.Tensor], torch.Tensor], memory: torch.Tensor) -> Lanes:
+        parts = {f.name: part(getattr(self, f.name)) for f in fields(self) if f.name != "memory"}
+        return Lanes(**parts, memory=memory)
 
 
 def off_policy_loss(

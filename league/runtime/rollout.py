@@ -24,7 +24,7 @@ from agents.recorder import Recorder
 from agents.remote import RemotePolicy
 from agents.seating import Series, SeriesResult
 from league.checkpoints import CheckpointStore
-from league.config import RunConfig
+from league.config import PlayerConfig, RunConfig
 from league.errors import CheckpointError
 from league.players import load_policy
 from league.runtime.messages import FrozenPlayer, RolloutOrders, RolloutReport, WeightsUpdate
@@ -69,6 +69,7 @@ class RolloutPlayer:
             seed=seed,
             discounts=[(entry.learner or config.learner).discount for entry in roster.values()],
             reward_scales=[(entry.learner or config.learner).reward_scale for entry in roster.values()],
+            memory_size=max(self._memory_size(entry) for entry in roster.values()),
         )
         self._recorder = Recorder(seconds_between=SECONDS_BETWEEN_EPISODES)
         self._evaluation = Collector(
@@ -124,7 +125,8 @@ class RolloutPlayer:
                 learner = self._config.roster()[name].learner or self._config.learner
                 self._networks[name] = self._new_network(name)
                 self.learners.append(name)
-                self._training.add_learner(name, learner.discount, learner.reward_scale)
+                memory_size = self._memory_size(self._config.roster()[name])
+                self._training.add_learner(name, learner.discount, learner.reward_scale, memory_size)
         return [name for name in learning if name not in self._versions]
 
     def apply_orders(self, orders: RolloutOrders) -> None:
@@ -287,6 +289,9 @@ class RolloutPlayer:
             self._remote[name] = policy
         for collector in (self._training, self._evaluation):
             collector.put_policy(name, policy)
+
+    def _memory_size(self, entry: PlayerConfig) -> int:
+        return self._config.network_spec(entry, self._spec).memory_size
 
     def _new_network(self, name: str) -> nn.Module:
         return build(self._config.network_spec(self._config.roster()[name], self._spec), 0)

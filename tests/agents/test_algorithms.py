@@ -87,6 +87,8 @@ def lanes(actions: list[int], log_probs: list[float], rewards: list[float]) -> L
         torch.tensor(log_probs)[:, None],
         torch.tensor(rewards)[:, None],
         torch.tensor([1.0] * (t - 1) + [0.0])[:, None],
+        torch.zeros(t + 1, 1, dtype=torch.bool),
+        torch.zeros(1, 0),
     )
 
 

@@ -76,9 +76,8 @@ def test_a_truncated_episode_brings_what_its_last_decision_was_worth_and_rewards
     owners = np.array([[0, -1], [0, -1]], np.int32)
     obs, legal = np.zeros((2, 84), np.uint8), np.ones((2, 7), np.bool_)
     values = np.array([10.0, 10.0], np.float32)
-    pages.record_decisions(
-        env, seat, owners, obs, legal, np.zeros(2, np.int64), np.zeros(2, np.float32), values
-    )
+    actions, log_probs, memory = np.zeros(2, np.int64), np.zeros(2, np.float32), np.zeros((2, 0), np.float32)
+    pages.record_decisions(env, seat, owners, obs, legal, actions, log_probs, values, memory)
     rewards = np.array([[4.0, 0.0], [4.0, 0.0]], np.float32)
     ended, truncated = np.array([True, True]), np.array([False, True])
     pages.record_rewards(Step(rewards, ended, truncated, rewards))

@@ -304,8 +304,12 @@ async def act(player_id: PlayerPath, request: Request) -> Response:
     except ValidationError as error:
         raise RequestValidationError(_located(error)) from error
     run_id, name = split(player_id)
-    moves = await services.acting.act(run_id, name, body.observation, body.legal, body.temperature)
+    moves = await services.acting.act(
+        run_id, name, body.observation, body.legal, body.temperature, body.memory
+    )
     answer: dict[str, Any] = {"actions": moves.actions.tolist()}
+    if moves.memory.shape[1]:
+        answer["memory"] = moves.memory.tolist()
     if body.details:
         answer["values"] = moves.values.round(6).tolist()
         answer["probabilities"] = moves.probabilities.round(6).tolist()
