@@ -27,6 +27,7 @@ ASLEEP_SECONDS = 16.0
 STEP_SECONDS = 3600
 FULL_SECONDS = 20.0
 TOO_LITTLE_MEMORY = 64 * 2**20
+ENOUGH_SECONDS = 10.0
 
 
 def killed(kind: str) -> Fault:
@@ -73,11 +74,19 @@ def power_cut(site: Site, _: random.Random) -> None:
 
 
 def no_memory(site: Site, _: random.Random) -> Callable[[], bool]:
-    """A rollout worker can have no more memory."""
+    """A rollout worker can have no more memory: it dies when it asks for some, unless it needs none."""
     process = cli.wait_until(lambda: site.find("rollout worker"), "a worker", 120)
     with contextlib.suppress(psutil.NoSuchProcess):
         process.rlimit(psutil.RLIMIT_AS, (TOO_LITTLE_MEMORY, TOO_LITTLE_MEMORY))
-    return lambda: _is_another(site.find("rollout worker"), process)
+    since = time.monotonic()
+
+    def is_over() -> bool:
+        if time.monotonic() > since + ENOUGH_SECONDS:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()  # as the kernel does in the end
+        return _is_another(site.find("rollout worker"), process)
+
+    return is_over
 
 
 def asleep(site: Site, _: random.Random) -> None:
