@@ -18,6 +18,7 @@ import torch
 import envs
 from agents import kernels
 from agents.central import CentralPolicy, Centre, Request
+from agents.exploration import Exploration
 from agents.fragment import Fragment
 from agents.memories import Memories
 from agents.network_spec import NetworkSpec
@@ -70,6 +71,7 @@ class Collector:
         reward_scales: Sequence[float] | None = None,
         recorder: Recorder | None = None,
         memory_size: int = 0,
+        epsilons: Sequence[float] | None = None,
     ) -> None:
         """Args:
         game: of any number of seats, turn-based or simultaneous.
@@ -79,6 +81,7 @@ class Collector:
         discounts, reward_scales: the learners', see `Trajectories`.
         recorder: writes games down now and then.
         memory_size: of the learner that remembers most.
+        epsilons: of the learners that explore by playing anything now and then.
         """
         spec = game.spec
         self.counts = PlayCounts()
@@ -94,6 +97,7 @@ class Collector:
         self._discounts = list(discounts or [1.0] * len(learners))
         self._reward_scales = list(reward_scales or [1.0] * len(learners))
         rows = game.num_envs * (1 if spec.turn_based else spec.num_seats)
+        self._exploration = Exploration(game.num_envs, list(epsilons or [0.0] * len(learners)))
         self._memories = Memories(game.num_envs, spec.num_seats, rows, memory_size)
         self._trajectories = self._new_trajectories() if learners else None
         self._recorder = recorder
@@ -132,7 +136,14 @@ class Collector:
             self._policy_index[player] = len(self._policies)
             self._policies.append(policy)
 
-    def add_learner(self, player: str, discount: float, reward_scale: float, memory_size: int = 0) -> None:
+    def add_learner(
+        self,
+        player: str,
+        discount: float,
+        reward_scale: float,
+        memory_size: int = 0,
+        epsilon: float = 0.0,
+    ) -> None:
         """Lets another player learn from what it plays from now on.
 
         What the others have in open fragments, a moment's worth of play, is let go.
@@ -141,6 +152,7 @@ class Collector:
         self._discounts.append(discount)
         self._reward_scales.append(reward_scale)
         self._memories.learn_from(memory_size)
+        self._exploration.add(epsilon)
         before, self._trajectories = self._trajectories, self._new_trajectories()
         if before is not None:
             self._trajectories.versions[:-1] = before.versions
@@ -182,6 +194,9 @@ class Collector:
             for index in np.flatnonzero(np.diff(starts)).tolist()
         ]
         asked = self._ask_networks(groups, rows, order, turns)
+        if self._exploration.needed:
+            owners = self._seating.owner_of[turns.env[order], turns.seat[order]]
+            self._exploration.apply(self._heads[:rows], owners, turns.env[order], self._rng)
         self.counts.inference_seconds += perf_counter() - begin
         self.counts.forwards += len(groups)
         kernels.sample_actions(

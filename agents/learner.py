@@ -16,12 +16,14 @@ from agents.algorithms.config import LearningConfig
 from agents.algorithms.loss import Loss, kl_to, masked
 from agents.algorithms.off_policy import Lanes, off_policy_loss
 from agents.algorithms.ppo import ppo_loss
+from agents.algorithms.r2d2 import r2d2_loss
 from agents.batches import Columns, column_minibatches, columns_of, gae_of, lanes_of, minibatches, rows_of
 from agents.errors import DivergenceError, WeightsError
 from agents.fragment import Fragment
 from agents.network_spec import NetworkSpec
 from agents.processor import resolve_device, resolve_precision
 from agents.references import References
+from agents.replay import Replay
 from agents.seen import Seen
 from agents.staged import Staged
 
@@ -75,6 +77,7 @@ class Learner:
         self._optimiser = self._fresh_optimiser()
         self._references = self._fresh_references()
         self._last_entropy: float | None = None
+        self._replay = Replay(config.q_learning)
 
     @property
     def network(self) -> nn.Module:
@@ -122,6 +125,7 @@ class Learner:
         norms: list[float] = []
         reuse = 0
         batch = self._batch(fragment)
+        is_replayed = self._config.algorithm == "r2d2"
         for _ in range(self._config.epochs if self._config.algorithm in ("ppo", "appo") else 1):
             for loss in self._losses(batch, entropy_coefficient, pulls):
                 norms.append(self._descend(loss.total))
@@ -143,7 +147,7 @@ class Learner:
             gradient_norm=float(np.mean(norms)),
             explained_variance=_mean([loss.explained_variance for loss in losses]),
             entropy_coefficient=entropy_coefficient,
-            sample_reuse=float(reuse),
+            sample_reuse=self._config.q_learning.replay_ratio if is_replayed else float(reuse),
             policy_lag=lag,
         )
 
@@ -177,6 +181,7 @@ class Learner:
         self._network.load_state_dict(network.state_dict())
         self._optimiser = self._fresh_optimiser()
         self._references.restart(network)
+        self._replay.clear()
         self._last_entropy = None
         self.generation, self.version, self.generation_steps = generation, 0, 0
 
@@ -237,6 +242,7 @@ class Learner:
             if any(key.startswith("reference/teacher/") for key in tensors):
                 self._references.hold("teacher", self._network)
             self._references.load(tensors, metadata.get("references", {}))
+            self._replay.clear()  # it is not stored: it fills again in a moment
             self._rng.set_state(tensors["rng"])
             self.generation, self.version = counters["generation"], counters["version"]
             self.steps, self.generation_steps = counters["steps"], counters["generation_steps"]
@@ -259,7 +265,7 @@ class Learner:
     def _wanted_references(self) -> tuple[str, ...]:
         config = self._config
         wanted = {
-            "target": config.algorithm == "appo",
+            "target": config.algorithm in ("appo", "r2d2"),
             "magnet": max(config.magnet.start, config.magnet.end) > 0,
         }
         return tuple(name for name, needed in wanted.items() if needed)
@@ -292,7 +298,9 @@ class Learner:
         self, batch: list[torch.Tensor] | Columns | Lanes, entropy: float, pulls: dict[str, float]
     ) -> Iterator[Loss]:
         """Yields the loss of one minibatch after the other; each must be descended before the next."""
-        if isinstance(batch, Lanes):
+        if isinstance(batch, Lanes) and self._config.algorithm == "r2d2":
+            yield from self._replayed_losses(batch, pulls)
+        elif isinstance(batch, Lanes):
             yield from self._off_policy_losses(batch, entropy, pulls)
         else:
             yield from self._ppo_losses(batch, entropy, pulls)
@@ -353,6 +361,33 @@ class Learner:
             decisions = batch.actions.numel()  # what was seen after the last decision is none
             legal = batch.legal.reshape(decisions, -1)
             yield self._pulled(loss, heads[:decisions], seen, legal, pulls)
+
+    def _replayed_losses(self, lanes: Lanes, pulls: dict[str, float]) -> Iterator[Loss]:
+        """Keeps the columns of a fragment and yields the losses of as many as it is due."""
+        config, first = self._config, self._config.burn_in if self.spec.memory else 0
+        self._replay.add(lanes, self.version)
+        self._replay.forget_before(self.version - config.max_policy_lag)
+        steps = len(lanes.actions)
+        columns = max(1, config.minibatch // steps)
+        due = config.q_learning.replay_ratio * lanes.actions.numel() / (columns * steps)
+        for _ in range(max(1, round(due))):
+            drawn, importance, places = self._replay.draw(columns, self._rng)
+            obs, begins = drawn.obs[:-1], drawn.begins[:-1]
+            seen = Seen(obs, drawn.memory, begins, first) if self.spec.memory else Seen(obs.flatten(0, 1))
+            drawn = drawn.later(first)
+            shape = (*drawn.actions.shape, -1)
+            heads = self._heads(seen)
+            target = self._references.heads("target", seen).reshape(shape)
+            loss, priorities = r2d2_loss(
+                heads.reshape(shape),
+                target,
+                drawn,
+                importance.to(self.device),
+                config.q_learning,
+                self.spec.factors,
+            )
+            self._replay.reconsider(places, priorities)
+            yield self._pulled(loss, heads, seen, drawn.legal.flatten(0, 1), pulls)
 
     def _heads(self, seen: Seen) -> torch.Tensor:
         with self._autocast():

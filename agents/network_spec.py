@@ -35,6 +35,8 @@ class NetworkSpec:
         kept with the weights.
       memory: `lstm` or `gru` between hidden layers and head; empty: it sees the present only.
       memory_units: of the memory; 0: as wide as the last hidden layer.
+      sharpness: logits are multiplied by it last: 1/τ where they are differences of values, see
+        `agents.algorithms.r2d2`.
     """
 
     observation_size: int
@@ -50,6 +52,7 @@ class NetworkSpec:
     popart: bool = False
     memory: str = ""
     memory_units: int = 0
+    sharpness: float = 1.0
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -109,11 +109,11 @@ class MLP(nn.Module):
         self.trunk = nn.Sequential(*layers, *_hidden_layers(spec.observation_size, spec.hidden))
         self.head = _head(spec.hidden[-1], spec.num_actions)
         self.value_scale = ValueScale() if spec.popart else None
+        self.sharpness = spec.sharpness
 
     def forward(self, obs: torch.Tensor) -> torch.Tensor:
         """Args: obs: [R, D]. Returns: [R, A + 1], the logits of the A actions, then the value."""
-        out: torch.Tensor = self.head(self.features(obs))
-        return out if self.value_scale is None else self.value_scale(out)
+        return _finished(self.head(self.features(obs)), self.sharpness, self.value_scale)
 
     def features(self, obs: torch.Tensor) -> torch.Tensor:
         """Args: obs: [R, D]. Returns: what the last hidden layer makes of it, [R, H]."""
@@ -141,6 +141,8 @@ def linear_layers(network: nn.Module) -> list[tuple[torch.Tensor, torch.Tensor]]
         return None
     layers = [layer for layer in (*network.trunk, network.head) if isinstance(layer, nn.Linear)]
     found: list[tuple[torch.Tensor, torch.Tensor]] = [(layer.weight, layer.bias) for layer in layers]
+    if network.sharpness != 1.0:
+        found[-1] = tuple(torch.cat([t[:-1] * network.sharpness, t[-1:]]) for t in found[-1])  # type: ignore[assignment]
     if network.value_scale is not None:
         found[-1] = network.value_scale.folded(*found[-1])
     return found
@@ -187,12 +189,12 @@ class ResidualCNN(nn.Module):
         self.trunk = nn.Sequential(*_hidden_layers(features, spec.hidden))
         self.head = _head(spec.hidden[-1], spec.num_actions)
         self.value_scale = ValueScale() if spec.popart else None
+        self.sharpness = spec.sharpness
         self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     def forward(self, obs: torch.Tensor) -> torch.Tensor:
         """Args: obs: [R, D], planes flattened. Returns: [R, A + 1], logits, then the value."""
-        out: torch.Tensor = self.head(self.features(obs))
-        return out if self.value_scale is None else self.value_scale(out)
+        return _finished(self.head(self.features(obs)), self.sharpness, self.value_scale)
 
     def features(self, obs: torch.Tensor) -> torch.Tensor:
         """Args: obs: [R, D]. Returns: what the last hidden layer makes of it, [R, H]."""
@@ -208,6 +210,13 @@ class ResidualCNN(nn.Module):
         """Lets the statistics of observations, if it keeps any, take in more of them, [R, D]."""
         if self.normaliser is not None:
             self.normaliser.update(obs * self._scale)
+
+
+def _finished(heads: torch.Tensor, sharpness: float, value_scale: ValueScale | None) -> torch.Tensor:
+    if sharpness != 1.0:
+        heads = torch.cat([heads[..., :-1] * sharpness, heads[..., -1:]], dim=-1)
+    out: torch.Tensor = heads if value_scale is None else value_scale(heads)
+    return out
 
 
 def _convolution(planes: int, channels: int) -> nn.Conv2d:
@@ -255,6 +264,7 @@ class Recurrent(nn.Module):
         self.cell = cell(spec.hidden[-1], spec.units)
         self.head = _head(spec.units, spec.num_actions)
         self.value_scale = ValueScale() if spec.popart else None
+        self.sharpness = spec.sharpness
         self.memory_size = spec.memory_size
         self._is_lstm = spec.memory == "lstm"
         nn.init.orthogonal_(self.cell.weight_hh)
@@ -305,8 +315,7 @@ class Recurrent(nn.Module):
         return out, out
 
     def _heads(self, seen: torch.Tensor) -> torch.Tensor:
-        out: torch.Tensor = self.head(seen)
-        return out if self.value_scale is None else self.value_scale(out)
+        return _finished(self.head(seen), self.sharpness, self.value_scale)
 
 
 def build(spec: NetworkSpec, seed: int | None = None) -> nn.Module:

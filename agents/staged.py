@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 
 from agents.fragment import Fragment
@@ -30,6 +31,8 @@ class Staged:
     @classmethod
     def of(cls, fragment: Fragment, device: torch.device) -> Staged:
         """Copies a fragment to a device."""
+        lanes = fragment.actions.shape[1]
+        memory = fragment.memory if len(fragment.memory) else np.zeros((lanes, 0), np.float32)
         return cls(
             fragment.player,
             fragment.generation,
@@ -42,5 +45,5 @@ class Staged:
             moved(fragment.values, device),
             moved(fragment.rewards, device),
             moved(fragment.terminal, device),
-            moved(fragment.memory, device),
+            moved(memory, device),
         )

@@ -294,6 +294,12 @@ class RunConfig(Section):
         return limited
 
     def _require_networks(self, spec: GameSpec, source: str) -> None:
+        parts = len(spec.action_factors)
+        if parts > 1 and "r2d2" in {(p.learner or self.learner).algorithm for p in self.players}:
+            raise ConfigError(
+                f"{source}: learner.algorithm: r2d2 learns a value of every action; one of {self.game} has "
+                f"{parts} parts; use ppo"
+            )
         for path, network, entry in (
             ("network", self.network, None),
             *((f"players[{k}].network", e.network, e) for k, e in enumerate(self.players)),
@@ -365,6 +371,7 @@ class RunConfig(Section):
             network.popart,
             network.memory or "",
             network.memory_units,
+            (entry.learner or self.learner).sharpness,
         )
 
     def roster(self) -> dict[str, PlayerConfig]:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from agents.algorithms.config import Algorithm, LearningConfig, Schedule
+from agents.algorithms.config import Algorithm, LearningConfig, QLearningConfig, Schedule
 from agents.network_spec import KINDS, OWN
 from league.config_errors import nearest
 from matchmaking.evaluation import EvaluationRule
@@ -83,13 +83,36 @@ class NetworkConfig(Section):
         return kind
 
 
+class QLearningSection(Section):
+    """Of algorithm r2d2: Q-learning from a prioritised replay."""
+
+    n_step: int = Field(3, ge=1, le=1000, description="decisions to the target network's value")
+    temperature: float = Field(
+        0.05,
+        gt=0.0,
+        le=100.0,
+        description="what is worth less by so much is played e times less often",
+    )
+    epsilon: Share = Field(
+        0.4, description="of exploration while training; a worker's games have ε to ε⁸, each its own"
+    )
+    replay_capacity: Count = Field(200_000, description="decisions kept; the oldest make room")
+    replay_ratio: float = Field(2.0, gt=0.0, le=1000.0, description="how often a decision is learnt from")
+    priority_exponent: Share = 0.9
+    importance_exponent: Share = 0.6
+    eta: Share = Field(0.9, description="a column's priority: so much of its largest error, rest of the mean")
+
+    def build(self) -> QLearningConfig:
+        return QLearningConfig(**{n: getattr(self, n) for n in type(self).model_fields})
+
+
 class LearnerConfig(Section):
     """How a player learns."""
 
     algorithm: Algorithm = Field(
         "ppo",
         description="ppo: clipped surrogate. impala: V-trace. appo: V-trace, clipped against a target "
-        "network. alphastar: V-trace, UPGO, TD(λ)",
+        "network. alphastar: V-trace, UPGO, TD(λ). r2d2: Q-learning from a replay",
     )
     learning_rate: ScheduleConfig = ScheduleConfig(start=1e-3, end=1e-4)
     entropy: ScheduleConfig = ScheduleConfig(start=0.1, end=0.01)
@@ -100,7 +123,10 @@ class LearnerConfig(Section):
     clip_rho: float = Field(1.0, gt=0.0, description="V-trace's ρ̄")
     clip_c: float = Field(1.0, gt=0.0, description="V-trace's c̄")
     upgo_coefficient: float = Field(1.0, ge=0.0, description="of alphastar's upgoing policy gradient")
-    target_updates: int = Field(8, ge=1, description="updates between copies of appo's target network")
+    target_updates: int = Field(
+        8, ge=1, description="updates between copies of the target network, of appo and r2d2"
+    )
+    q_learning: QLearningSection = QLearningSection()
     magnet: ScheduleConfig = Field(
         ScheduleConfig(start=0.0, end=0.0),
         description="coefficient of KL to the policy as it was: steadies games with hidden information (MMD)",
@@ -137,10 +163,20 @@ class LearnerConfig(Section):
         False, description="the network, by torch.compile: needs a C++ compiler, pays for large ones"
     )
 
+    @property
+    def sharpness(self) -> float:
+        """What the network's logits are multiplied by."""
+        return 1.0 / self.q_learning.temperature if self.algorithm == "r2d2" else 1.0
+
+    @property
+    def epsilon(self) -> float:
+        """Of exploration by playing anything now and then."""
+        return self.q_learning.epsilon if self.algorithm == "r2d2" else 0.0
+
     def build(self) -> LearningConfig:
         numbers = {n: getattr(self, n) for n in type(self).model_fields if n != "reward_scale"}
         for name, value in numbers.items():
-            if isinstance(value, ScheduleConfig):
+            if isinstance(value, ScheduleConfig | QLearningSection):
                 numbers[name] = value.build()
         return LearningConfig(**numbers)
 

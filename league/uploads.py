@@ -129,8 +129,9 @@ def _spec(described: Any) -> Any:
     factors, scale = described.get("factors", []), described.get("scale", 1.0)
     if not (isinstance(factors, list) and all(type(n) is int and n > 0 for n in factors)):
         raise BadRequestError("network.factors: whole numbers from 1")
-    if type(scale) not in (int, float) or not math.isfinite(scale):
-        raise BadRequestError("network.scale: a number")
+    for name, number in (("scale", scale), ("sharpness", described.get("sharpness", 1.0))):
+        if type(number) not in (int, float) or not math.isfinite(number):
+            raise BadRequestError(f"network.{name}: a number")
     if (
         described.get("kind", "mlp") not in ("mlp", "cnn")
         or type(described.get("normalise", False)) is not bool

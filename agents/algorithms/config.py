@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-Algorithm = Literal["ppo", "impala", "appo", "alphastar"]
+Algorithm = Literal["ppo", "impala", "appo", "alphastar", "r2d2"]
 ALGORITHMS: tuple[str, ...] = get_args(Algorithm)
 
 
@@ -30,12 +30,35 @@ class Schedule:
 
 
 @dataclass(frozen=True)
+class QLearningConfig:
+    """Of r2d2.
+
+    Attributes:
+      n_step: decisions until a target looks at the target network.
+      temperature: τ; what is worse by so much is played e times less often.
+      epsilon: of exploration while training. A worker's games have ε to ε⁸, each its own.
+      replay_capacity: decisions kept. replay_ratio: how often each is learnt from on average.
+      priority_exponent, importance_exponent: α and β of prioritised replay. eta: of a column's priority.
+    """
+
+    n_step: int = 3
+    temperature: float = 0.05
+    epsilon: float = 0.4
+    replay_capacity: int = 200_000
+    replay_ratio: float = 2.0
+    priority_exponent: float = 0.9
+    importance_exponent: float = 0.6
+    eta: float = 0.9
+
+
+@dataclass(frozen=True)
 class LearningConfig:
     """Defaults are those that make Connect Four strong in minutes.
 
     Attributes:
       algorithm: `ppo` (clipped surrogate, GAE by the acting network's values), `impala` (V-trace),
-        `appo` (V-trace, clipped against a target network), `alphastar` (V-trace, UPGO, TD(λ)).
+        `appo` (V-trace, clipped against a target network), `alphastar` (V-trace, UPGO, TD(λ)), `r2d2`
+        (Q-learning from a replay).
       entropy: coefficient of the bonus. entropy_target: nats; below it the
         coefficient is raised, above lowered.
       clip: ε of the clipped surrogates. clip_rho, clip_c: of V-trace.
@@ -71,6 +94,7 @@ class LearningConfig:
     target_kl: float = 0.1
     max_policy_lag: int = 200
     burn_in: int = 0
+    q_learning: QLearningConfig = QLearningConfig()
     precision: str = "auto"
     device: str = "auto"
     compile: bool = False

@@ -43,6 +43,26 @@ class Lanes:
         """Returns the decisions from `first` on; the memory is still what was before them all."""
         return self._like(lambda t: t[first:], self.memory)
 
+    def take(self, columns: torch.Tensor) -> Lanes:
+        """Returns copies of these columns, [M] of them, in this order."""
+        return self._like(lambda t: t[:, columns], self.memory[columns])
+
+    def empty(self, columns: int) -> Lanes:
+        """Returns room for so many columns like these."""
+        return self._like(
+            lambda t: t.new_zeros((len(t), columns, *t.shape[2:])),
+            self.memory.new_zeros((columns, *self.memory.shape[1:])),
+        )
+
+    def put(self, columns: torch.Tensor, others: Lanes) -> None:
+        """Writes others' columns in the place of these."""
+        for field in fields(self):
+            mine, theirs = getattr(self, field.name), getattr(others, field.name)
+            if field.name == "memory":
+                mine[columns] = theirs
+            else:
+                mine[:, columns] = theirs
+
     def _like(self, part: Callable[[torch.Tensor], torch.Tensor], memory: torch.Tensor) -> Lanes:
         parts = {f.name: part(getattr(self, f.name)) for f in fields(self) if f.name != "memory"}
         return Lanes(**parts, memory=memory)

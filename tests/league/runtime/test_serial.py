@@ -97,10 +97,11 @@ def test_players_learn_by_algorithms_and_networks_of_their_own(stores: Stores, s
             "learner": {"algorithm": "alphastar", "minibatch": 512},
             "network": {"kind": "cnn", "channels": 4, "blocks": 1, "hidden": [16]},
         },
+        {**common, "learner": {"algorithm": "r2d2", "minibatch": 512}},
     ]
     record = play(stores, small_config(players=players))
     standings = {row["player"]: row for row in rows(stores.service(), record.id)}
-    for k in range(4):
+    for k in range(5):
         assert standings[f"main.{k}"]["steps"] > 8_000
         assert f"main.{k}.v1" in standings
         assert standings[f"main.{k}"]["rated_games"] > 0
