@@ -10,7 +10,7 @@ from typing import Any
 # How the id of a network of one's own begins.
 OWN = "python:"
 # Those that League brings.
-KINDS = ("mlp", "cnn")
+KINDS = ("mlp", "cnn", "attention")
 # Kinds of memory that such a network can have behind its hidden layers.
 MEMORIES = ("lstm", "gru")
 # A cnn halves what is larger, rows and columns, until it is not.
@@ -22,15 +22,17 @@ class NetworkSpec:
     """Everything needed to build a network again; stored with its weights.
 
     Attributes:
-      kind: `mlp`; `cnn`: residual convolutions over planes, then `hidden` layers; or one's own by
+      kind: `mlp`; `cnn`: residual convolutions over planes, then `hidden` layers; `attention`: over rows of
+        entities, then the same; or one's own by
         `python:package.module:factory(parameters)`: see `Factory`.
       observation_size: numbers in one observation, flattened.
       num_actions: logits: the size of the discrete action space, or of its parts together.
       hidden: width of each hidden layer.
       factors: choices of each part of an action; empty: it has one.
       scale: observations are multiplied by it first: one by the highest byte, 1/255 for images.
-      observation_shape: planes, rows and columns, for a cnn. channels, blocks: of its residual tower.
-      popart: the value's scale is the network's own and follows the returns: `agents.networks.ValueScale`.
+      observation_shape: planes, rows and columns, for a cnn; entities and features, for attention.
+      channels, blocks: of the residual tower; width and layers of attention.
+      popart: the value's scale is the network's own and follows the returns: `agents.layers.ValueScale`.
       normalise: they are then brought to mean 0 and variance 1 by what the player has seen so far, which is
         kept with the weights.
       memory: `lstm` or `gru` between hidden layers and head; empty: it sees the present only.
@@ -74,11 +76,21 @@ class NetworkSpec:
             for _ in range(self.halvings):
                 rows, columns = -(-rows // 2), -(-columns // 2)
             features = self.channels * rows * columns
+        if self.kind == "attention":
+            width = self.channels
+            layer = 4 * (width + 1) * width + (width + 1) * 2 * width + (2 * width + 1) * width + 4 * width
+            tower = (self.observation_shape[1] + 1) * width + self.blocks * layer
+            features = 2 * width
         widths = (features, *self.hidden)
         layers = tower + sum((a + 1) * b for a, b in pairwise(widths))
         gates = {"": 0, "gru": 3, "lstm": 4}[self.memory]
         cell = gates * self.units * (self.hidden[-1] + self.units + 2)
         return layers + cell + (self.units + 1) * (self.num_actions + 1)
+
+    @property
+    def attention_heads(self) -> int:
+        """Four, where the width can be divided by it."""
+        return math.gcd(self.channels, 4)
 
     @property
     def units(self) -> int:

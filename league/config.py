@@ -313,6 +313,11 @@ class RunConfig(Section):
                     f"{source}: {path}.kind: cnn needs observations of planes, rows and columns; those of "
                     f"{self.game} are {list(spec.observation_shape)}; use mlp"
                 )
+            if network.kind == "attention" and len(spec.observation_shape) != 2:
+                raise ConfigError(
+                    f"{source}: {path}.kind: attention needs observations of rows, an entity each; those of "
+                    f"{self.game} are {list(spec.observation_shape)}; use mlp"
+                )
             try:
                 build(
                     self.network_spec(entry or self.players[0].model_copy(update={"network": None}), spec), 0
@@ -365,7 +370,7 @@ class RunConfig(Section):
             factors,
             1.0 / highest if bytes_to_scale else 1.0,
             network.normalise,
-            spec.observation_shape if network.kind == "cnn" else (),
+            spec.observation_shape if network.kind in ("cnn", "attention") else (),
             network.channels,
             network.blocks,
             network.popart,

@@ -55,11 +55,12 @@ class NetworkConfig(Section):
         "mlp",
         max_length=300,
         description="mlp; cnn: residual convolutions over boards and images, then the hidden layers; "
+        "attention: over observations of rows, an entity each, then the same; "
         "python:MODULE:FACTORY, one's own",
     )
     hidden: tuple[Annotated[int, Field(ge=1, le=8192)], ...] = Field((128, 128), min_length=1, max_length=16)
-    channels: int = Field(32, ge=1, le=512, description="of a cnn")
-    blocks: int = Field(2, ge=0, le=64, description="of a cnn, two convolutions each")
+    channels: int = Field(32, ge=1, le=512, description="of a cnn; the width of attention")
+    blocks: int = Field(2, ge=0, le=64, description="of a cnn, two convolutions each; layers of attention")
     memory: Literal["lstm", "gru"] | None = Field(
         None,
         description="between the hidden layers and the head, for games in which what was seen before matters",

@@ -109,7 +109,7 @@ def _description(network: str) -> Any:
 
 
 def _spec(described: Any) -> Any:
-    from agents.network_spec import MEMORIES, NetworkSpec
+    from agents.network_spec import KINDS, MEMORIES, NetworkSpec
 
     if not isinstance(described, dict):
         raise BadRequestError('network: an object such as {"observation_size": 126, "num_actions": 7}')
@@ -132,17 +132,16 @@ def _spec(described: Any) -> Any:
     for name, number in (("scale", scale), ("sharpness", described.get("sharpness", 1.0))):
         if type(number) not in (int, float) or not math.isfinite(number):
             raise BadRequestError(f"network.{name}: a number")
-    if (
-        described.get("kind", "mlp") not in ("mlp", "cnn")
-        or type(described.get("normalise", False)) is not bool
-    ):
-        raise BadRequestError("network: kind is mlp or cnn, normalise is true or false")
+    kind = described.get("kind", "mlp")
+    if kind not in KINDS or type(described.get("normalise", False)) is not bool:
+        raise BadRequestError(f"network: kind is {', '.join(KINDS)}; normalise is true or false")
     shape = described.get("observation_shape", [])
     if not (isinstance(shape, list) and all(type(n) is int and 0 < n <= 100_000 for n in shape)):
         raise BadRequestError("network.observation_shape: whole numbers from 1")
-    if described.get("kind") == "cnn" and (len(shape) != 3 or math.prod(shape) != whole[0]):
+    parts = {"cnn": ("planes", "rows", "columns"), "attention": ("entities", "features")}.get(kind)
+    if parts and (len(shape) != len(parts) or math.prod(shape) != whole[0]):
         raise BadRequestError(
-            "network.observation_shape: of a cnn planes, rows and columns, observation_size in all"
+            f"network.observation_shape: of kind {kind} {', '.join(parts)}, observation_size in all"
         )
     bounds = (("channels", 1, MOST_CHANNELS), ("blocks", 0, MOST_BLOCKS), ("memory_units", 0, MOST_WIDTH))
     for name, least, most in bounds:

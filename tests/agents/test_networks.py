@@ -11,9 +11,10 @@ import torch
 from agents import weights
 from agents.algorithms.config import LearningConfig
 from agents.errors import AgentError
+from agents.layers import Normaliser
 from agents.learner import Learner
 from agents.network_spec import NetworkSpec
-from agents.networks import MLP, Normaliser, build, linear_layers
+from agents.networks import MLP, build, linear_layers
 from agents.policy import NetworkPolicy
 from agents.trajectories import Trajectories
 from envs.native.connect_four import ConnectFour
@@ -174,3 +175,47 @@ def test_one_that_does_not_keep_the_contract_is_told_why(name: str, why: str) ->
         build(NetworkSpec(4, 3, kind=f"python:tests.agents.own_networks:{name}"), 0)
     with pytest.raises(AgentError, match="needs a method observe"):
         build(NetworkSpec(4, 3, kind="python:tests.agents.own_networks:linear", normalise=True), 0)
+
+
+ENTITIES = NetworkSpec(
+    30, 4, (16,), kind="attention", observation_shape=(6, 5), channels=8, blocks=2, popart=True
+)
+
+
+def test_attention_sees_a_set_of_those_that_are_there() -> None:
+    network = build(ENTITIES, 0).eval()
+    assert sum(p.numel() for p in network.parameters()) == ENTITIES.num_parameters
+    obs = torch.rand(32, 6, 5)
+    obs[:, 4:] = 0.0
+    heads = network(obs.flatten(1))
+    turned = obs[:, torch.tensor([2, 5, 0, 3, 1, 4])]
+    torch.testing.assert_close(network(turned.flatten(1)), heads, atol=1e-5, rtol=1e-4)
+    fewer = obs.clone()
+    fewer[:, 3] = 0.0
+    assert not torch.allclose(network(fewer.flatten(1)), heads, atol=1e-4)
+    shorter = build(replace(ENTITIES, observation_size=20, observation_shape=(4, 5)), 0).eval()
+    shorter.load_state_dict(network.state_dict())
+    torch.testing.assert_close(shorter(obs[:, :4].flatten(1)), heads, atol=1e-5, rtol=1e-4)
+    assert torch.isfinite(network(torch.zeros(2, 30))).all(), "nobody is there"
+    acting = NetworkPolicy(network, torch.bfloat16).heads(obs.flatten(1).numpy())
+    assert np.abs(acting - heads.detach().numpy()).max() < 0.1
+    with pytest.raises(AgentError, match=r"rows, an entity each; these are \[2, 3, 5\]"):
+        build(replace(ENTITIES, observation_shape=(2, 3, 5)))
+
+
+def test_attention_learns_which_of_many_counts() -> None:
+    """Action 1 pays when the entity that is marked carries a 1: a mean of features could not say."""
+    torch.manual_seed(0)
+    spec = NetworkSpec(12, 2, (16,), kind="attention", observation_shape=(4, 3), channels=16, blocks=1)
+    network = build(spec, 0)
+    optimiser = torch.optim.Adam(network.parameters(), 3e-3)
+    for _ in range(400):
+        carried, marked = torch.randint(0, 2, (256, 4)), torch.randint(0, 4, (256,))
+        obs = torch.zeros(256, 4, 3)
+        obs[..., 0], obs[torch.arange(256), marked, 1], obs[..., 2] = carried.float(), 1.0, 1.0
+        wanted = carried[torch.arange(256), marked]
+        loss = torch.nn.functional.cross_entropy(network(obs.flatten(1))[:, :2], wanted)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    assert float(loss.detach()) < 0.1

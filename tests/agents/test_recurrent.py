@@ -18,8 +18,9 @@ from agents.collector import Collector
 from agents.errors import AgentError
 from agents.learner import Learner
 from agents.network_spec import MEMORIES, NetworkSpec
-from agents.networks import Recurrent, build
+from agents.networks import build
 from agents.policy import NetworkPolicy
+from agents.recurrent import Recurrent
 from agents.seating import Series
 from agents.staged import Staged
 from envs.pettingzoo import PettingZooGame
