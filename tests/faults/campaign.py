@@ -63,7 +63,8 @@ class Campaign:
         """Does it, and waits until it is overcome."""
         told = len(self._oracle.problems)
         self._rest()
-        self._oracle.state_damaged = fault is damaged_state
+        if fault is damaged_state:
+            self._oracle.expect_damage()
         is_over = fault(self._site, self._rng)
         begin = time.monotonic()
         while is_over is not None and not is_over() and time.monotonic() < begin + LONGEST_SECONDS:
@@ -72,7 +73,6 @@ class Campaign:
         self._recover(self._moves(), name)
         seconds = time.monotonic() - begin
         self.record.recoveries.setdefault(name, []).append(seconds)
-        self._oracle.state_damaged = False
         self._tell(f"{name}: {seconds:.1f} s")
         for problem in self._oracle.problems[told:]:
             self._tell(f"  {problem}")

@@ -23,13 +23,14 @@ class Oracle:
 
     Attributes:
       clock_jumps: when a result was written says nothing about which are new.
-      state_damaged: a learner goes on from the state before, which is of fewer steps.
+      may_go_back: players one of whose states was damaged on purpose: that one goes on from the state before,
+        which is of fewer steps, and it is seen when it reports, which may be after another fault.
       problems: what should not be, a line each.
     """
 
     site: Site
     clock_jumps: bool = False
-    state_damaged: bool = False
+    may_go_back: set[str] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -38,6 +39,10 @@ class Oracle:
         self._players: dict[str, tuple[int, int]] = {}
         self._series: dict[tuple[int, int], tuple[Any, ...]] = {}
         self._last = 0.0
+
+    def expect_damage(self) -> None:
+        """Says that a learner's state is about to be damaged."""
+        self.may_go_back = set(self._players)
 
     @property
     def results(self) -> int:
@@ -73,10 +78,12 @@ class Oracle:
         for player, was in self._players.items():
             if player not in players:
                 self.problems.append(f"{player} is gone")
-            elif players[player] < was and not self.state_damaged:
+            elif players[player] < was and player not in self.may_go_back:
                 self.problems.append(
                     f"{player} went back from {was} to {players[player]} (generation, steps)"
                 )
+            if players.get(player) != was:
+                self.may_go_back.discard(player)
         for key, values in series.items():
             if self._series.get(key, values) != values:
                 self.problems.append(f"series {key} has changed from {self._series[key]} to {values}")
