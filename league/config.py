@@ -29,6 +29,7 @@ from league.config_sections import (
     PlacementConfig,
     PopulationConfig,
     RatingsConfig,
+    RetentionConfig,
     RolloutConfig,
     Section,
     Share,
@@ -183,6 +184,7 @@ class RunConfig(Section):
     evaluation: EvaluationConfig = EvaluationConfig()
     envs: EnvsConfig = EnvsConfig()
     payoff: PayoffConfig = PayoffConfig()
+    retention: RetentionConfig = RetentionConfig()
     ratings: RatingsConfig = RatingsConfig()
     inference: InferenceConfig = InferenceConfig()
     placement: PlacementConfig = PlacementConfig()

@@ -284,6 +284,17 @@ class EnvsConfig(Section):
     )
 
 
+class RetentionConfig(Section):
+    """How many frozen copies a long league keeps."""
+
+    copies: int | None = Field(
+        None,
+        ge=1,
+        description="when there are a tenth more, those that are hardly needed are retired, and their "
+        "weights deleted when the run's processes next start; all are kept by default",
+    )
+
+
 class PayoffConfig(Section):
     """How win rates are kept."""
 

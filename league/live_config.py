@@ -23,6 +23,7 @@ LIVE = (
     "rollout.episodes_per_series",
     "envs.max_bad_share",
     "payoff.decay",
+    "retention.copies",
     "learner.*",
     "players.*.share",
     "players.*.snapshot.*",

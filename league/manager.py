@@ -21,6 +21,7 @@ from league.errors import ConfigError, SteeringError
 from league.orders import LearnerProgress, Order, SnapshotOrder, TakeoverOrder
 from league.pool_ratings import PoolRatings
 from league.records import HUMAN, Changes, EventRecord, PairRow, PlayerRecord, SeriesRow, Snapshot
+from league.retention import needed
 from league.steering import Steering
 from matchmaking.errors import DuplicateResultError, ResultError
 from matchmaking.evaluation import TRIES
@@ -28,6 +29,9 @@ from matchmaking.ratings.base import Rating, SeriesOutcome
 from matchmaking.roles import Mixture, RoleRule, snapshot_due
 from matchmaking.roster import Context, Memo, Roster
 from matchmaking.sides import Sides
+
+# Copies are thinned when there are so many times those that shall be kept.
+SURPLUS = 1.1
 
 
 class LeagueManager:
@@ -408,6 +412,22 @@ class LeagueManager:
         names = [p.name for p in self.players.values() if p.state != "retired"]
         anchor = next((a for a in ("random", *self.config.anchors) if a in self.players), None)
         self._ratings.survey(self.payoff, names, anchor, {p.name for p in self.learners})
+        self._thin()
+
+    def _thin(self) -> None:
+        """Retires copies that the league hardly needs, when there are more than it shall keep."""
+        keep = self.config.retention.copies
+        copies = [p for p in self.players.values() if p.role == "historical" and p.state == "frozen"]
+        if keep is None or len(copies) <= SURPLUS * keep:
+            return
+        strength = {n: r.mu - 3.0 * r.sigma for n, r in self._ratings.table("trueskill").items()}
+        shares = {n: r.mu for n, r in self._ratings.table("nash").items()}
+        stay = needed(self.players.values(), strength, shares, keep)
+        dropped = [p for p in copies if p.name not in stay]
+        for player in dropped:
+            self.put(replace(player, state="retired"))
+        if dropped:
+            self.note("thinned", retired=sorted(p.name for p in dropped), deleted=0)
 
     def note(self, kind: str, player: str | None = None, *, actor: str | None = None, **data: Any) -> None:
         """Adds an event to what will be written. Args: actor: who wanted it."""

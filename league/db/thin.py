@@ -1,8 +1,7 @@
 """Makes room: copies that a league hardly needs are retired, and weights that nothing points at are deleted.
 
-A copy is kept when it is among the best, has a part in the pool's equilibrium, has a label or a tag, is the
-newest of its line, or a learning player came from it. What a person's game, an upload or another run points
-at stays on the disk whatever becomes of its player.
+Which copies stay, `league.retention` says. What a person's game, an upload or another run points at stays on
+the disk whatever becomes of its player.
 """
 
 from __future__ import annotations
@@ -18,10 +17,9 @@ from league.db.models import EventRow, PlayerRow, PlayRow, RatingRow, UploadRow
 from league.db.runs import RunRepository, fence
 from league.db.session import Database
 from league.records import PlayerRecord
+from league.retention import needed
 
 HOLD_SECONDS = 60.0
-# Of the equilibrium; less is noise.
-LEAST_SHARE = 0.01
 
 
 @dataclass(frozen=True)
@@ -32,6 +30,28 @@ class Thinned:
     deleted: list[str]
 
 
+def thin_held_run(database: Database, store: CheckpointStore, run_id: str, token: int, keep: int) -> Thinned:
+    """As `thin_run`, of a run that the caller has. Raises: LeaseLostError: somebody else has it."""
+    with database.write() as session:
+        fence(session, run_id, token)
+        players = read_players(session, run_id)
+        dropped = {p.name for p in players if p.state == "frozen"} - _needed(session, players, run_id, keep)
+        unwanted = [p for p in players if p.name in dropped or p.state == "retired"]
+        shas = {p.checkpoint for p in unwanted if p.role == "historical" and p.checkpoint}
+        free = shas - _pointed_at(session, shas, run_id, {p.name for p in unwanted})
+        p = PlayerRow
+        here = (p.run_id == run_id, p.role == "historical")
+        session.execute(update(p).where(*here, p.name.in_(dropped)).values(state="retired"))
+        session.execute(update(p).where(*here, p.checkpoint.in_(free)).values(checkpoint=None))
+        if dropped or free:
+            data = {"retired": sorted(dropped), "deleted": len(free)}
+            session.add(EventRow(run_id=run_id, at=database.now(session), kind="thinned", data=data))
+    # Only now: what is written points at none of them.
+    for sha in free:
+        store.delete(sha)
+    return Thinned(sorted(dropped), sorted(free))
+
+
 def thin_run(database: Database, store: CheckpointStore, run_id: str, keep: int) -> Thinned:
     """Retires all but the best `keep` frozen copies and those that are needed, and deletes their weights.
 
@@ -39,44 +59,16 @@ def thin_run(database: Database, store: CheckpointStore, run_id: str, keep: int)
       NotFoundError: no such run. ConflictError: a supervisor has it.
     """
     with RunRepository(database).held(run_id, "thin", HOLD_SECONDS) as token:
-        with database.write() as session:
-            fence(session, run_id, token)
-            players = read_players(session, run_id)
-            dropped = {p.name for p in players if p.state == "frozen"} - _needed(
-                session, players, run_id, keep
-            )
-            unwanted = [p for p in players if p.name in dropped or p.state == "retired"]
-            shas = {p.checkpoint for p in unwanted if p.role == "historical" and p.checkpoint}
-            free = shas - _pointed_at(session, shas, run_id, {p.name for p in unwanted})
-            p = PlayerRow
-            here = (p.run_id == run_id, p.role == "historical")
-            session.execute(update(p).where(*here, p.name.in_(dropped)).values(state="retired"))
-            session.execute(update(p).where(*here, p.checkpoint.in_(free)).values(checkpoint=None))
-            if dropped or free:
-                data = {"retired": sorted(dropped), "deleted": len(free)}
-                session.add(EventRow(run_id=run_id, at=database.now(session), kind="thinned", data=data))
-        # Only now: what is written points at none of them.
-        for sha in free:
-            store.delete(sha)
-        return Thinned(sorted(dropped), sorted(free))
+        return thin_held_run(database, store, run_id, token, keep)
 
 
 def _needed(session: Session, players: list[PlayerRecord], run_id: str, keep: int) -> set[str]:
-    copies = [p for p in players if p.role == "historical" and p.state == "frozen"]
     ratings: dict[str, dict[str, float]] = {"trueskill": {}, "nash": {}}
     r = RatingRow
     query = select(r).where(r.run_id == run_id, r.system.in_(ratings))
     for row in session.scalars(query):
         ratings[row.system][row.player] = row.mu - (3.0 * row.sigma if row.system == "trueskill" else 0.0)
-    best = sorted(copies, key=lambda p: -ratings["trueskill"].get(p.name, float("-inf")))[:keep]
-    newest = {p.parent or "": p.name for p in copies}  # they come in the order in which they joined
-    return {
-        *(p.name for p in players if p.role != "historical"),
-        *(p.name for p in best),
-        *(p.name for p in copies if ratings["nash"].get(p.name, 0.0) >= LEAST_SHARE or p.label or p.tags),
-        *newest.values(),
-        *(p.parent or "" for p in players if p.state == "learning"),
-    }
+    return needed(players, ratings["trueskill"], ratings["nash"], keep)
 
 
 def _pointed_at(session: Session, shas: set[str], run_id: str, unwanted: set[str]) -> set[str]:

@@ -20,6 +20,7 @@ from league.config_sections import PlacementConfig
 from league.db.league_state import LeagueRepository
 from league.db.runs import RunRepository
 from league.db.session import Database
+from league.db.thin import thin_held_run
 from league.errors import (
     BadGamesError,
     LeaseLostError,
@@ -107,6 +108,7 @@ class Supervisor:
                     # Read anew each time: somebody may have changed it, or a player begun to learn.
                     record = self._when_it_works(stop, lambda: self._runs.get(run_id))
                     config = RunConfig.from_data(record.config, f"run {run_id}")
+                    self._when_it_works(stop, partial(self._make_room, config, run_id, token))
                     finished = self._play(config, run_id, token, stop, desired, on_status)
                     break
                 except (BadGamesError, DeviceError) as error:
@@ -130,6 +132,12 @@ class Supervisor:
                 state, reason = "paused", "interrupted" if stop.is_set() else "paused"
             Patience()(lambda: self._runs.release(run_id, token, state, reason))
         return self._runs.get(run_id)
+
+    def _make_room(self, config: RunConfig, run_id: str, token: int) -> None:
+        """Deletes the weights of copies that the run does not keep, while nobody plays them."""
+        if config.retention.copies is not None:
+            store = CheckpointStore(self._checkpoint_url)
+            thin_held_run(self._database, store, run_id, token, config.retention.copies)
 
     def _note(self, run_id: str, kind: str, reason: str) -> None:
         event = EventRecord(kind, data={"reason": reason[:REASON_LENGTH]})

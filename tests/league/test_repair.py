@@ -114,6 +114,29 @@ def test_copies_that_nobody_needs_make_room(stores: Stores, small_config: Callab
     assert check(stores, paused) == []
 
 
+def test_a_league_keeps_as_many_copies_as_it_shall(
+    stores: Stores, small_config: Callable[..., RunConfig]
+) -> None:
+    often = {"role": "main", "snapshot": {"min_steps": 4_000, "max_steps": 4_000}}
+    config = small_config(players=[often], stop={"moves": 280_000}, retention={"copies": 2})
+    paused = play(stores, config, stop_at=240_000).id
+    service, store = stores.service(), CheckpointStore(stores.checkpoint_url)
+    copies = [p for p in service.players(paused, limit=100) if p.role == "historical"]
+    retired = {p.name for p in copies if p.state == "retired"}
+    assert retired, "some have gone while it played"
+    assert copies[-1].name not in retired, "the newest stays"
+    assert all(store.has(p.checkpoint or "") for p in copies), "somebody may still have been playing them"
+    events = [e for e in service.events(paused) if e.kind == "thinned"]
+    assert {name for e in events for name in e.data["retired"]} == retired
+    assert play(stores, config, resume=paused).state == "finished"
+    after = {p.name: p for p in service.players(paused, limit=100)}
+    for copy in copies:
+        if copy.name in retired:
+            assert after[copy.name].checkpoint is None
+            assert not store.has(copy.checkpoint or "")
+    assert check(stores, paused) == []
+
+
 def test_a_run_that_is_being_run_is_left_alone(stores: Stores, paused: str) -> None:
     database = stores.open_database(upgrade=False)
     assert RunRepository(database).hold(paused, "somebody", 30.0) is not None
