@@ -73,30 +73,32 @@ def each(site: Site, faults: dict[str, kinds.Fault], times: int, rng: random.Ran
     return campaign.settle()
 
 
-def special(times: int, rng: random.Random) -> Iterator[Record]:
+def special(times: int, rng: random.Random, parts: list[str] | None) -> Iterator[Record]:
     """The faults that need a site of their own."""
-    with folder() as home:
-        yield each(Site(home), {"SQLite locked for 30 s": kinds.database_locked}, times, rng)
-    with folder() as home, disk(home) as mounted:
-        if mounted:
-            yield each(Site(home), {"disk full for 10 to 30 s": kinds.disk_full}, times, rng)
-        else:
-            tell("SKIPPED: disk full: only root can mount a disk of its own")
-    with folder() as home:
-        if (library := clock_library(home)) is not None:
-            yield each(
-                Site(home, preload=library), {"clock ±1 h, owner killed": kinds.clock_stepped}, times, rng
-            )
-        else:
-            tell("SKIPPED: clock: no C compiler (gcc) here")
+    if faults := chosen({"SQLite locked for 30 s": kinds.database_locked}, parts):
+        with folder() as home:
+            yield each(Site(home), faults, times, rng)
+    if faults := chosen({"disk full for 10 to 30 s": kinds.disk_full}, parts):
+        with folder() as home, disk(home) as mounted:
+            if mounted:
+                yield each(Site(home), faults, times, rng)
+            else:
+                tell("SKIPPED: disk full: only root can mount a disk of its own")
+    if faults := chosen({"clock ±1 h, owner killed": kinds.clock_stepped}, parts):
+        with folder() as home:
+            if (library := clock_library(home)) is not None:
+                yield each(Site(home, preload=library), faults, times, rng)
+            else:
+                tell("SKIPPED: clock: no C compiler (gcc) here")
     with folder() as home, Postgres(home / "postgres") as server:
-        faults: dict[str, kinds.Fault] = {
+        on_postgres: dict[str, kinds.Fault] = {
             "PostgreSQL restarted": lambda *_: server.restart(0.0),
             "PostgreSQL away for 30 s": lambda *_: server.restart(30.0),
             "PostgreSQL killed (kill -9)": lambda *_: server.kill(),
             "kill -9 supervisor, PostgreSQL": kinds.owner_killed,
         }
-        yield each(Site(home, server.url), faults, times, rng)
+        if faults := chosen(on_postgres, parts):
+            yield each(Site(home, server.url), faults, times, rng)
 
 
 @contextlib.contextmanager
@@ -125,9 +127,8 @@ def clock_library(home: Path) -> str | None:
     return str(library)
 
 
-def chosen(parts: list[str] | None) -> dict[str, kinds.Fault]:
+def chosen(faults: dict[str, kinds.Fault], parts: list[str] | None) -> dict[str, kinds.Fault]:
     """Returns the faults whose names hold one of the parts; None: all."""
-    faults = {**kinds.KILLS, **kinds.OTHERS}
     return {n: f for n, f in faults.items() if parts is None or any(part in n for part in parts)}
 
 
@@ -190,11 +191,11 @@ def main() -> None:
         title, records = "An hour of faults", [soak(options.soak, rng)]
     else:
         title, records = "Reliability", []
-        if not options.special:
+        common = chosen({**kinds.KILLS, **kinds.OTHERS}, options.only)
+        if common and not options.special:
             with folder() as home:
-                records.append(each(Site(home), chosen(options.only), options.times, rng))
-        if not options.only:
-            records += special(max(1, options.times // 4), rng)
+                records.append(each(Site(home), common, options.times, rng))
+        records += special(max(1, options.times // 4), rng, options.only)
     text = report(title, records)
     print(text)
     if options.out:

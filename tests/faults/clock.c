@@ -1,6 +1,8 @@
 /* The time of day, moved by as many seconds as the file $FAULT_CLOCK says: a clock that is stepped. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/time.h>
@@ -38,4 +40,35 @@ time_t time(time_t *where) {
     clock_gettime(CLOCK_REALTIME, &now);
     if (where) *where = now.tv_sec;
     return now.tv_sec;
+}
+
+/* Who waits until a moment means one by the stepped clock; the kernel goes by its own. Moments of clocks that
+   count from the machine's start are small numbers. */
+static struct timespec in_kernel_time(const struct timespec *until) {
+    struct timespec moved = *until;
+    if (moved.tv_sec > 1000000000) moved.tv_sec -= offset();
+    return moved;
+}
+
+int pthread_cond_timedwait(pthread_cond_t *restrict condition, pthread_mutex_t *restrict mutex,
+                           const struct timespec *restrict until) {
+    static int (*real)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
+    if (!real) real = dlvsym(RTLD_NEXT, "pthread_cond_timedwait", "GLIBC_2.3.2");
+    if (!real) real = dlsym(RTLD_NEXT, "pthread_cond_timedwait");
+    struct timespec moved = in_kernel_time(until);
+    return real(condition, mutex, &moved);
+}
+
+int sem_timedwait(sem_t *restrict semaphore, const struct timespec *restrict until) {
+    static int (*real)(sem_t *, const struct timespec *);
+    if (!real) real = dlsym(RTLD_NEXT, "sem_timedwait");
+    struct timespec moved = in_kernel_time(until);
+    return real(semaphore, &moved);
+}
+
+int pthread_mutex_timedlock(pthread_mutex_t *restrict mutex, const struct timespec *restrict until) {
+    static int (*real)(pthread_mutex_t *, const struct timespec *);
+    if (!real) real = dlsym(RTLD_NEXT, "pthread_mutex_timedlock");
+    struct timespec moved = in_kernel_time(until);
+    return real(mutex, &moved);
 }
