@@ -79,6 +79,14 @@ def test_the_clusters_of_the_repository_are_what_ray_and_kubernetes_take() -> No
             "network.kind: cnn needs observations of planes, rows and columns; those of native:kuhn_poker",
         ),
         (
+            {"game": "native:kuhn_poker", "network": {"kind": "attention"}},
+            "network.kind: attention needs observations of rows, an entity each; those of native:kuhn_poker",
+        ),
+        (
+            {"game": "pettingzoo:sisl.multiwalker_v9", "learner": {"algorithm": "r2d2"}},
+            "learner.algorithm: r2d2 learns a value of every action; one of pettingzoo:sisl.multiwalker_v9 has",
+        ),
+        (
             {"network": {"kind": "cmn"}},
             "network.kind: 'cmn', did you mean cnn? allowed: mlp, cnn, attention, python:MODULE:FACTORY",
         ),
