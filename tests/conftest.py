@@ -155,6 +155,10 @@ def new_database(server: str, name: str | None = None, template: str = "template
 
     name = name or f"test_{secrets.token_hex(4)}"
     with psycopg.connect(server, autocommit=True) as connection:
+        if template != "template1":  # nobody may be connected to what is copied
+            connection.execute(
+                "select pg_terminate_backend(pid) from pg_stat_activity where datname = %s", (template,)
+            )
         statement = f'create database "{name}" template "{template}"'
         connection.execute(statement)  # type: ignore[arg-type]
     return server.replace("/postgres?", f"/{name}?")

@@ -8,14 +8,13 @@ import time
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
 
 from league.bootstrap import Stores
 from league.checkpoints import CheckpointStore
 from league.db.check import check_run
 from league.db.league_state import LeagueRepository
 from league.db.models import Base
-from league.db.runs import RunRepository
+from league.db.runs import RunRepository, find_run
 from league.db.session import Database
 from league.db.views import LeagueViews
 from league.errors import DatabaseError, LeaseLostError, NotFoundError
@@ -158,12 +157,7 @@ def test_writers_wait_for_each_other_and_none_reads_stale_values(database: Datab
         own = Database(database.url)
         for _ in range(25):
             with own.write() as session:
-                value = session.execute(
-                    text("select moves from runs where id = :id"), {"id": run_id}
-                ).scalar_one()
-                session.execute(
-                    text("update runs set moves = :v where id = :id"), {"v": value + 1, "id": run_id}
-                )
+                find_run(session, run_id, lock=True).moves += 1
 
     threads = [threading.Thread(target=count_up) for _ in range(4)]
     for t in threads:
@@ -237,6 +231,7 @@ def test_a_database_that_cannot_be_opened_is_one_clear_line(tmp_path: Path) -> N
 
 
 def test_stores_are_found_by_home_or_by_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LEAGUE_DATABASE_URL", raising=False)
     monkeypatch.setenv("LEAGUE_HOME", str(tmp_path / "there"))
     assert Stores.from_environment().database_url == f"sqlite:///{tmp_path}/there/league.db"
     monkeypatch.setenv("LEAGUE_DATABASE_URL", "postgresql://db/league")

@@ -34,6 +34,8 @@ def test_what_is_wrong_is_said_with_what_to_do(
         findings = found(stores, taken.getsockname()[1])
     (port,) = (f for f in findings.values() if f.what.startswith("port"))
     assert (port.state, port.found) == ("slow", "taken")
+    monkeypatch.delenv("LEAGUE_DATABASE_URL", raising=False)  # what lies in the folder
+    stores = Stores.from_environment(str(tmp_path / "home"))
     (tmp_path / "home" / "league.db").write_text("no database " * 100)
     assert found(stores)["database"].state == "bad"
     monkeypatch.setattr("league.doctor.DISK_GIB", 1e9)
