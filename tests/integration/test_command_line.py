@@ -66,7 +66,10 @@ def test_a_port_in_use_is_one_line_and_no_run(tmp_path: Path) -> None:
     assert json.loads(cli.inside("runs", "--home", str(tmp_path), "--json").stdout) == []
 
 
-def test_a_database_that_cannot_be_opened_or_is_newer(tmp_path: Path) -> None:
+def test_a_database_that_cannot_be_opened_or_is_newer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("LEAGUE_DATABASE_URL", raising=False)
     (tmp_path / "league.db").write_text("not a database at all " * 100)
     assert "file is not a database" in refused("run", QUICKSTART, "--home", str(tmp_path))
     (tmp_path / "league.db").unlink()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import text
 
 from league.bootstrap import Stores
 
@@ -112,10 +113,8 @@ def test_a_wrong_method_or_parameter_is_a_problem(client: TestClient, played_run
 def test_health(client: TestClient, stores: Stores) -> None:
     assert client.get("/livez").json() == {"status": "ok"}
     assert client.get("/readyz").json() == {"status": "ok"}
-    import sqlite3
-
-    with sqlite3.connect(stores.database_url.removeprefix("sqlite:///")) as connection:
-        connection.execute("update alembic_version set version_num = '9999'")
+    with stores.open_database(upgrade=False).write() as session:
+        session.execute(text("update alembic_version set version_num = '9999'"))
     answer = client.get("/readyz")
     assert answer.status_code == 503
     assert "newer than this program" in answer.json()["detail"]
