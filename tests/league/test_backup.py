@@ -25,6 +25,11 @@ from tests import command_line as cli
 from tests.serial_league import play
 
 
+def another(folder: Path) -> Stores:
+    """Stores of their own in a folder, whichever the environment names."""
+    return Stores(f"sqlite:///{folder / 'league.db'}", str(folder / "checkpoints"))
+
+
 @pytest.fixture
 def backed_up(stores: Stores, small_config: Callable[..., RunConfig], tmp_path: Path) -> tuple[Path, str]:
     """A backup of a run that was interrupted, and its id."""
@@ -42,8 +47,9 @@ def test_a_run_comes_back_in_either_database_and_goes_on(
     path, run_id = backed_up
     before = list(read_rows(stores.open_database(upgrade=False), run_id))
     target = any_database
-    if target.dialect == "sqlite":  # that fixture's is the one it came from
-        target = Stores.from_environment(str(tmp_path / "second")).open_database(upgrade=True)
+    if target.url == stores.open_database(upgrade=False).url:  # the one it came from
+        (tmp_path / "second").mkdir()
+        target = another(tmp_path / "second").open_database(upgrade=True)
     store = CheckpointStore(str(tmp_path / "elsewhere"))
     found = restore(target, store, path)
     assert found.run_id == run_id
@@ -74,7 +80,8 @@ def test_a_damaged_file_or_one_of_another_version_restores_nothing(
     stores: Stores, backed_up: tuple[Path, str], tmp_path: Path
 ) -> None:
     path, _ = backed_up
-    empty = Stores.from_environment(str(tmp_path / "second"))
+    (tmp_path / "second").mkdir()
+    empty = another(tmp_path / "second")
     database, store = empty.open_database(upgrade=True), CheckpointStore(empty.checkpoint_url)
     service = LeagueService(database)
 
@@ -110,14 +117,18 @@ def test_a_damaged_file_or_one_of_another_version_restores_nothing(
     assert restore(database, store, path).rows > 0
 
 
-def test_by_the_command_line(stores: Stores, played_run: str, tmp_path: Path) -> None:
+def test_by_the_command_line(
+    stores: Stores, played_run: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file, other = tmp_path / "b.league", tmp_path / "other"
     made = cli.inside("backup", "latest", str(file), "--home", str(tmp_path / "home"))
     assert made.returncode == 0, made.stderr
     assert played_run in made.stdout
-    back = cli.inside("restore", str(file), "--home", str(other))
-    assert back.returncode == 0, back.stderr
-    assert cli.inside("db", "check", "--home", str(other)).stdout == f"{played_run}: ok\n"
+    with monkeypatch.context() as patch:
+        patch.delenv("LEAGUE_DATABASE_URL", raising=False)
+        back = cli.inside("restore", str(file), "--home", str(other))
+        assert back.returncode == 0, back.stderr
+        assert cli.inside("db", "check", "--home", str(other)).stdout == f"{played_run}: ok\n"
     refused = cli.inside(
         "backup", "latest", str(tmp_path / "no" / "folder"), "--home", str(tmp_path / "home")
     )
