@@ -22,6 +22,7 @@ from league.runtime.borrowed import fetched
 from league.runtime.ray_run import local_ray
 from league.services import LeagueService
 from tests import command_line as cli
+from tests.conftest import ON_POSTGRES
 
 CONFIG = """
 name: integration
@@ -86,7 +87,7 @@ def league_of(home: Path) -> tuple[LeagueService, str]:
     """Returns (what reads the league's data, the id of its only run), as soon as there is one."""
 
     def there() -> tuple[LeagueService, str] | None:
-        if not (home / "league.db").exists():
+        if not ON_POSTGRES and not (home / "league.db").exists():
             return None
         with contextlib.suppress(LeagueError):  # the schema may still be on its way
             service = Stores.from_environment(str(home)).service()
