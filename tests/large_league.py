@@ -108,7 +108,7 @@ def load_seconds(stores: Stores, run_id: str) -> float:
     begin = time.perf_counter()
     snapshot = LeagueRepository(stores.open_database(upgrade=False), run_id).load()
     manager = LeagueManager(RunConfig.from_data(snapshot.run.config), snapshot)
-    manager.next_training_series(1000, 16)
+    manager.next_training_series(1000)
     return time.perf_counter() - begin
 
 
