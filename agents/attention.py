@@ -5,11 +5,11 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from agents.layers import Normaliser, ValueScale, finished, head_layer, hidden_layers
+from agents.layers import FeedForward, Normaliser, hidden_layers
 from agents.network_spec import NetworkSpec
 
 
-class SetAttention(nn.Module):
+class SetAttention(FeedForward):
     """Transformer layers over the rows of an observation [N, F], then hidden layers and the head.
 
     A row of zeros is an entity that is not there. What comes out is the mean and the maximum over those that
@@ -35,16 +35,9 @@ class SetAttention(nn.Module):
             for _ in range(spec.blocks)
         )
         self.trunk = nn.Sequential(*hidden_layers(2 * spec.channels, spec.hidden))
-        self.head = head_layer(spec.hidden[-1], spec.num_actions)
-        self.value_scale = ValueScale() if spec.popart else None
-        self.sharpness = spec.sharpness
-
-    def forward(self, obs: torch.Tensor) -> torch.Tensor:
-        """Args: obs: [R, D], rows of entities flattened. Returns: [R, A + 1], logits, then the value."""
-        return finished(self.head(self.features(obs)), self.sharpness, self.value_scale)
+        self.end_with_head(spec.hidden[-1], spec)
 
     def features(self, obs: torch.Tensor) -> torch.Tensor:
-        """Args: obs: [R, D]. Returns: what the last hidden layer makes of it, [R, H]."""
         entities = obs.reshape(-1, *self._shape)
         absent = (entities == 0).all(-1)
         absent[:, 0] &= ~absent.all(-1)  # where there is none at all, the first stands for nothing

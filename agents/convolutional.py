@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from agents.layers import Normaliser, ValueScale, finished, head_layer, hidden_layers
+from agents.layers import FeedForward, Normaliser, hidden_layers
 from agents.network_spec import NetworkSpec
 
 
@@ -26,7 +26,7 @@ class ResidualBlock(nn.Module):
         return out
 
 
-class ResidualCNN(nn.Module):
+class ResidualCNN(FeedForward):
     """Residual convolutions over boards or images, then hidden layers and one head for logits and value.
 
     What is larger than a board is halved by pooling first, then after each block, until it is not.
@@ -48,17 +48,10 @@ class ResidualCNN(nn.Module):
         self.tower = nn.Sequential(*tower)
         features = spec.channels * rows * columns
         self.trunk = nn.Sequential(*hidden_layers(features, spec.hidden))
-        self.head = head_layer(spec.hidden[-1], spec.num_actions)
-        self.value_scale = ValueScale() if spec.popart else None
-        self.sharpness = spec.sharpness
+        self.end_with_head(spec.hidden[-1], spec)
         self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
-    def forward(self, obs: torch.Tensor) -> torch.Tensor:
-        """Args: obs: [R, D], planes flattened. Returns: [R, A + 1], logits, then the value."""
-        return finished(self.head(self.features(obs)), self.sharpness, self.value_scale)
-
     def features(self, obs: torch.Tensor) -> torch.Tensor:
-        """Args: obs: [R, D]. Returns: what the last hidden layer makes of it, [R, H]."""
         if self._scale != 1.0:
             obs = obs * self._scale
         if self.normaliser is not None:

@@ -8,6 +8,8 @@ from itertools import pairwise
 import torch
 from torch import nn
 
+from agents.network_spec import NetworkSpec
+
 # Of the running mean of returns, an update of 16,384 decisions: a twentieth of it is new.
 VALUE_SCALE_RATE = 0.05
 
@@ -87,6 +89,7 @@ class ValueScale(nn.Module):
 
 
 def hidden_layers(features: int, hidden: tuple[int, ...]) -> list[nn.Module]:
+    """Returns linear layers of these widths, each with a ReLU behind it."""
     layers: list[nn.Module] = []
     for fan_in, fan_out in pairwise((features, *hidden)):
         layer = nn.Linear(fan_in, fan_out)
@@ -97,6 +100,7 @@ def hidden_layers(features: int, hidden: tuple[int, ...]) -> list[nn.Module]:
 
 
 def head_layer(features: int, num_actions: int) -> nn.Linear:
+    """Returns a head whose first policy is near uniform; see `agents.networks.MLP`."""
     head = nn.Linear(features, num_actions + 1)
     with torch.no_grad():
         nn.init.orthogonal_(head.weight[:-1], 0.01)
@@ -105,8 +109,32 @@ def head_layer(features: int, num_actions: int) -> nn.Linear:
     return head
 
 
-def finished(heads: torch.Tensor, sharpness: float, value_scale: ValueScale | None) -> torch.Tensor:
-    if sharpness != 1.0:
-        heads = torch.cat([heads[..., :-1] * sharpness, heads[..., -1:]], dim=-1)
-    out: torch.Tensor = heads if value_scale is None else value_scale(heads)
-    return out
+class Headed(nn.Module):
+    """One linear head for logits and value together, and what is done to them; the rest is the kind's own."""
+
+    head: nn.Linear
+
+    def end_with_head(self, features: int, spec: NetworkSpec) -> None:
+        """Adds the head behind so many features; call it when everything before is there."""
+        self.head = head_layer(features, spec.num_actions)
+        self.value_scale = ValueScale() if spec.popart else None
+        self.sharpness = spec.sharpness
+
+    def heads(self, features: torch.Tensor) -> torch.Tensor:
+        """Args: features: [..., H]. Returns: [..., A + 1], the logits of the A actions, then the value."""
+        heads: torch.Tensor = self.head(features)
+        if self.sharpness != 1.0:
+            heads = torch.cat([heads[..., :-1] * self.sharpness, heads[..., -1:]], dim=-1)
+        return heads if self.value_scale is None else self.value_scale(heads)
+
+
+class FeedForward(Headed):
+    """What sees the present only. A kind says what its `features` are."""
+
+    def features(self, obs: torch.Tensor) -> torch.Tensor:
+        """Args: obs: [R, D]. Returns: what the last hidden layer makes of it, [R, H]."""
+        raise NotImplementedError
+
+    def forward(self, obs: torch.Tensor) -> torch.Tensor:
+        """Args: obs: [R, D], flattened. Returns: [R, A + 1], logits, then the value."""
+        return self.heads(self.features(obs))

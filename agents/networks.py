@@ -13,7 +13,7 @@ from torch import nn
 from agents.attention import SetAttention
 from agents.convolutional import ResidualCNN
 from agents.errors import AgentError
-from agents.layers import Normaliser, ValueScale, finished, head_layer, hidden_layers
+from agents.layers import FeedForward, Normaliser, hidden_layers
 from agents.network_spec import MEMORIES, OWN, NetworkSpec
 from agents.recurrent import Recurrent
 from envs.errors import GameError
@@ -21,7 +21,7 @@ from envs.foreign import imported
 from envs.ids import split_parameters
 
 
-class MLP(nn.Module):
+class MLP(FeedForward):
     """ReLU layers and one linear head for logits and value together.
 
     One head is one matrix product fewer a forward, which counts when sixteen opponents have 256 rows each.
@@ -36,16 +36,9 @@ class MLP(nn.Module):
             layers.append(Normaliser(spec.observation_size))
         self._scale = spec.scale
         self.trunk = nn.Sequential(*layers, *hidden_layers(spec.observation_size, spec.hidden))
-        self.head = head_layer(spec.hidden[-1], spec.num_actions)
-        self.value_scale = ValueScale() if spec.popart else None
-        self.sharpness = spec.sharpness
-
-    def forward(self, obs: torch.Tensor) -> torch.Tensor:
-        """Args: obs: [R, D]. Returns: [R, A + 1], the logits of the A actions, then the value."""
-        return finished(self.head(self.features(obs)), self.sharpness, self.value_scale)
+        self.end_with_head(spec.hidden[-1], spec)
 
     def features(self, obs: torch.Tensor) -> torch.Tensor:
-        """Args: obs: [R, D]. Returns: what the last hidden layer makes of it, [R, H]."""
         if self._scale != 1.0:
             obs = obs * self._scale
         out: torch.Tensor = self.trunk(obs)

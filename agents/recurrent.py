@@ -7,11 +7,11 @@ from typing import Any
 import torch
 from torch import nn
 
-from agents.layers import ValueScale, finished, head_layer
+from agents.layers import Headed
 from agents.network_spec import NetworkSpec
 
 
-class Recurrent(nn.Module):
+class Recurrent(Headed):
     """An MLP or CNN, an LSTM or GRU behind its hidden layers, and the head behind that.
 
     What it remembers is one row of numbers a seat, zeros when an episode begins: the memory's own state, of
@@ -25,9 +25,7 @@ class Recurrent(nn.Module):
         del self.body.head
         cell = nn.LSTMCell if spec.memory == "lstm" else nn.GRUCell
         self.cell = cell(spec.hidden[-1], spec.units)
-        self.head = head_layer(spec.units, spec.num_actions)
-        self.value_scale = ValueScale() if spec.popart else None
-        self.sharpness = spec.sharpness
+        self.end_with_head(spec.units, spec)
         self.memory_size = spec.memory_size
         self._is_lstm = spec.memory == "lstm"
         nn.init.orthogonal_(self.cell.weight_hh)
@@ -40,7 +38,7 @@ class Recurrent(nn.Module):
     def forward(self, obs: torch.Tensor, memory: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Args: obs: [R, D]. memory: [R, M]. Returns: logits and value, [R, A + 1]; the next memory."""
         seen, memory = self._remember(self.body.features(obs), memory)
-        return self._heads(seen), memory
+        return self.heads(seen), memory
 
     def unroll(self, obs: torch.Tensor, memory: torch.Tensor, begins: torch.Tensor) -> torch.Tensor:
         """Goes through sequences of decisions.
@@ -64,7 +62,7 @@ class Recurrent(nn.Module):
         for t in range(len(obs)):
             out, memory = self._remember(features[t], memory * kept[t, :, None])
             seen.append(out)
-        return self._heads(torch.stack(seen)), memory
+        return self.heads(torch.stack(seen)), memory
 
     def observe(self, obs: torch.Tensor) -> None:
         """Lets the statistics of observations, if it keeps any, take in more of them, [R, D]."""
@@ -76,6 +74,3 @@ class Recurrent(nn.Module):
             return out, torch.cat([out, cell], dim=-1)
         out = self.cell(features, memory)
         return out, out
-
-    def _heads(self, seen: torch.Tensor) -> torch.Tensor:
-        return finished(self.head(seen), self.sharpness, self.value_scale)

@@ -64,7 +64,7 @@ class Replay:
         chances = weights / weights.sum()
         places = torch.multinomial(chances, count, replacement=True, generator=rng)
         importance = (self._columns * chances[places]).pow(-self._config.importance_exponent)
-        return self._kept.take(places), importance / importance.max(), places
+        return self._kept.part(places), importance / importance.max(), places
 
     def reconsider(self, places: torch.Tensor, priorities: torch.Tensor) -> None:
         """Gives columns new priorities, what has been left out meanwhile excepted."""

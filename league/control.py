@@ -22,7 +22,7 @@ from league.db.runs import RunRepository
 from league.db.session import Database
 from league.db.tournaments import TournamentRepository
 from league.errors import BadRequestError, ConflictError, ForbiddenError, SteeringError
-from league.live_config import changes, merged, require_live
+from league.live_config import changes, merged, require_live, require_same_logits
 from league.records import CommandRecord, DesiredState, EventRecord, PlayerRecord, RunRecord, TournamentRecord
 from league.settings import Settings, permits
 
@@ -378,8 +378,10 @@ class ControlService:
         from league.config import RunConfig
 
         new = self.parse(merged(run.config, patch), by)
-        paths = changes(RunConfig.from_data(run.config), new)
+        old = RunConfig.from_data(run.config)
+        paths = changes(old, new)
         require_live(paths, playing=run.state == "running")
+        require_same_logits(old, new)
         return new.model_dump(mode="json", exclude_none=True), {"paths": paths}
 
     def _source(self, run: RunRecord, new: NewPlayer, by: Principal) -> dict[str, Any]:

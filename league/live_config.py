@@ -51,6 +51,7 @@ AT_START = (
     "*.device",
     "*.compile",
     "inference.*",
+    "*.q_learning.*",
     "players.*.inference",
     "*.reward_scale",
     "*.discount",
@@ -118,6 +119,22 @@ def require_live(paths: list[str], *, playing: bool) -> None:
             refused.append(f"{path}: {why}")
     if refused:
         raise ConflictError("; ".join(refused))
+
+
+def require_same_logits(old: RunConfig, new: RunConfig) -> None:
+    """Checks that what the weights there are say means the same to the learners of a changed config.
+
+    Raises:
+      ConflictError: a player would learn by r2d2 and did not, or no longer, or by another temperature.
+    """
+    before, after = old.roster(), new.roster()
+    for name in before.keys() & after.keys():
+        was, becomes = ((c.roster()[name].learner or c.learner).sharpness for c in (old, new))
+        if was != becomes:
+            raise ConflictError(
+                f"{name}: the logits of r2d2 are values divided by q_learning.temperature, those of other "
+                "algorithms are not, so the weights do not go over; clone the run with it"
+            )
 
 
 def _matches(path: str, patterns: tuple[str, ...]) -> bool:

@@ -35,17 +35,13 @@ class Lanes:
     begins: torch.Tensor
     memory: torch.Tensor
 
-    def part(self, columns: slice) -> Lanes:
-        """Returns some of the columns."""
+    def part(self, columns: slice | torch.Tensor) -> Lanes:
+        """Returns some of the columns; copies, when they are named by number."""
         return self._like(lambda t: t[:, columns], self.memory[columns])
 
     def later(self, first: int) -> Lanes:
         """Returns the decisions from `first` on; the memory is still what was before them all."""
         return self._like(lambda t: t[first:], self.memory)
-
-    def take(self, columns: torch.Tensor) -> Lanes:
-        """Returns copies of these columns, [M] of them, in this order."""
-        return self._like(lambda t: t[:, columns], self.memory[columns])
 
     def empty(self, columns: int) -> Lanes:
         """Returns room for so many columns like these."""

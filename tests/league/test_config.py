@@ -10,7 +10,8 @@ import pytest
 import yaml
 
 from league.config import RunConfig
-from league.errors import ConfigError
+from league.errors import ConfigError, ConflictError
+from league.live_config import require_same_logits
 
 ROOT = Path(__file__).parents[2]
 CONFIGS = ROOT / "configs"
@@ -208,3 +209,23 @@ def test_names_are_numbered_by_role() -> None:
 def test_a_stored_config_is_the_same_config() -> None:
     config = RunConfig.from_yaml(ROOT / "configs/quickstart.yaml")
     assert RunConfig.from_data(config.model_dump(mode="json", exclude_none=True)) == config
+
+
+@pytest.mark.parametrize(
+    ("learner", "fits"),
+    [
+        ({"algorithm": "impala"}, True),
+        ({"q_learning": {"temperature": 0.5}}, True),  # nobody learns by it
+        ({"algorithm": "r2d2"}, False),
+    ],
+)
+def test_weights_do_not_go_over_to_an_algorithm_that_reads_them_otherwise(
+    learner: dict[str, object], fits: bool
+) -> None:
+    base = {"stop": {"moves": 1}, "players": [{"role": "main"}]}
+    old, new = RunConfig.from_data(base), RunConfig.from_data({**base, "learner": learner})
+    if fits:
+        require_same_logits(old, new)
+    else:
+        with pytest.raises(ConflictError, match=r"main\.0: the logits of r2d2 are values divided"):
+            require_same_logits(old, new)
