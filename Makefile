@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 PEERS  := .venv-peers
 
 .PHONY: run test test-browser test-postgres conformance client fuzz lint format bench bench-api bench-web \
-	bench-strength faults soak clean
+	bench-pool bench-strength faults soak clean
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "League needs Python 3.11 or newer; try make PYTHON=python3.11"'
@@ -65,6 +65,10 @@ bench-api: $(READY)
 
 bench-web: $(READY)
 	$(BIN)/python -m tests.web_load --out docs/page-speed.md
+
+# A league of ten thousand players: how soon it plays, what its coordinator holds.
+bench-pool: $(READY)
+	$(BIN)/python -m tests.large_league
 
 bench-strength: $(READY)
 	$(BIN)/python -m tests.strength --out docs/strength.md

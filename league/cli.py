@@ -38,6 +38,9 @@ from league.study_cli import study_app
 if TYPE_CHECKING:
     from league.runtime.messages import RunStatus
 
+# At the end of a run; `league standings` prints everybody.
+BEST_SHOWN = 50
+
 app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -119,7 +122,7 @@ def run(
             except RuntimeFailedError as error:
                 err.print(f"[red]error:[/] {error}")
                 raise typer.Exit(1) from error
-    printing.print_standings(final, service.standings(final.id))
+    printing.print_standings(final, service.standings(final.id), limit=BEST_SHOWN)
     if final.state == "paused":
         out.print(f"Interrupted. Go on with: [bold]league run --resume {final.id}[/]")
         raise typer.Exit(130)

@@ -17,7 +17,8 @@ from matchmaking.ratings.score import UNKNOWN, Score
 from matchmaking.ratings.trueskill import TrueSkill
 
 # Rankings of the whole pool, kept like ratings; the equilibrium and α-Rank are of its best players.
-FITTED = ("bradley_terry", "nash", "alpha_rank")
+# To each what a player must move by: a large pool, which hardly moves, is not written down anew each time.
+FITTED = {"bradley_terry": 1.0, "nash": 1e-4, "alpha_rank": 1e-4}
 META_LIMIT = 100
 
 Table = dict[str, Rating]
@@ -114,17 +115,26 @@ class PoolRatings:
           anchor: whose Bradley-Terry rating is 0. moving: who learns.
         """
         ranked = rank(payoff, names, anchor, moving, META_LIMIT)
-        self._tables["bradley_terry"] = {
-            name: Rating(r.rating, r.standard_error)
-            for name, r in zip(ranked.names, ranked.ratings, strict=True)
+        fitted: dict[str, Table] = {
+            "bradley_terry": {
+                name: Rating(r.rating, r.standard_error)
+                for name, r in zip(ranked.names, ranked.ratings, strict=True)
+            }
         }
         for system, shares in (("nash", ranked.nash), ("alpha_rank", ranked.alpha_rank)):
-            self._tables[system] = {
+            fitted[system] = {
                 name: Rating(float(shares[k]) if k < len(shares) else 0.0)
                 for k, name in enumerate(ranked.names)
             }
-        for name in names:
-            self._changed[name] = self._unrecorded[name] = None
+        for system, table in fitted.items():
+            before = self._tables[system]
+            for name, rating in table.items():
+                old = before.get(name)
+                if old is not None and _is_near(old, rating, FITTED[system]):
+                    table[name] = old
+                else:
+                    self._changed[name] = self._unrecorded[name] = None
+        self._tables.update(fitted)
 
     def changed(self) -> dict[str, Table]:
         """Returns what has changed since `written`, by system."""
@@ -154,3 +164,7 @@ class PoolRatings:
             for s, table in self._tables.items()
         }
         return {system: ratings for system, ratings in known.items() if ratings}
+
+
+def _is_near(old: Rating, new: Rating, step: float) -> bool:
+    return abs(new.mu - old.mu) < step and abs(new.sigma - old.sigma) < step

@@ -50,8 +50,14 @@ def status_line(s: RunStatus) -> str:
     )
 
 
-def print_standings(run: RunRecord | Run, rows: Sequence[Standing | StandingRow]) -> None:
-    """Prints a run and its players, best first."""
+def print_standings(
+    run: RunRecord | Run, rows: Sequence[Standing | StandingRow], limit: int | None = None
+) -> None:
+    """Prints a run and its players, best first.
+
+    Args:
+      limit: at most so many of those who do not learn.
+    """
     rate = run.moves / run.play_seconds if run.play_seconds else 0.0
     out.print(
         f"[bold]{run.name}[/] ({run.id}) · {run.state} · {run.play_seconds:.0f} s of play · "
@@ -65,9 +71,14 @@ def print_standings(run: RunRecord | Run, rows: Sequence[Standing | StandingRow]
     for name in columns:
         left = name in ("player", "role", "state", "parent")
         table.add_column(name, justify="left" if left else "right", no_wrap=True)
+    others = 0
     for row in rows:
-        table.add_row(*(show(row) for show in columns.values()), style=ROLE_STYLES.get(row.role, ""))
+        others += row.state != "learning"
+        if limit is None or others <= limit or row.state == "learning":
+            table.add_row(*(show(row) for show in columns.values()), style=ROLE_STYLES.get(row.role, ""))
     out.print(table)
+    if limit is not None and others > limit:
+        out.print(f"… and {others - limit:,} more: league standings {run.id}")
 
 
 def print_analysis(analysis: Analysis) -> None:

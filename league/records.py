@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import numpy as np
+
 from agents.episode import Episode
-from matchmaking.payoff import PairRecord, PairResult, PayoffMatrix
+from matchmaking.payoff import PairResult, PayoffMatrix
 from matchmaking.ratings.base import Rating, SeriesOutcome
 from matchmaking.records import Player, Role, State
 
@@ -184,10 +186,14 @@ class Snapshot:
 
     def payoff(self, decay: float = 1.0) -> PayoffMatrix:
         """Returns who scored what against whom; `decay` is of the games still to come."""
-        payoff = PayoffMatrix(decay)
-        for p in self.pairs:
-            payoff.load(p.first, p.second, PairRecord(*p.raw), PairRecord(*p.decayed), p.seats)
-        return payoff
+        count = len(self.pairs)
+        return PayoffMatrix.from_stored(
+            [(p.first, p.second) for p in self.pairs],
+            np.array([p.raw for p in self.pairs], np.float64).reshape(count, 4),
+            np.array([p.decayed for p in self.pairs], np.float64).reshape(count, 4),
+            np.array([p.seats for p in self.pairs], np.float64).reshape(count, 2, 3),
+            decay,
+        )
 
 
 @dataclass(frozen=True)

@@ -108,6 +108,40 @@ class PayoffMatrix:
             )
         return payoff
 
+    @classmethod
+    def from_stored(
+        cls,
+        pairs: Sequence[tuple[str, str]],
+        raw: npt.NDArray[np.float64],
+        decayed: npt.NDArray[np.float64],
+        seats: npt.NDArray[np.float64],
+        decay: float = 1.0,
+    ) -> PayoffMatrix:
+        """Builds the record from its pairs as they were stored, a million in seconds.
+
+        Args:
+          pairs: each pair of names once. raw, decayed: wins, draws, losses, margin seen from the pair's
+          first, [P, 4]. seats: wins, draws, losses of the first by its seat, [P, 2, 3].
+        """
+        payoff = cls(decay)
+        count = len(pairs)
+        if not count:
+            return payoff
+        numbers = np.array([(payoff._number(i), payoff._number(j)) for i, j in pairs], np.int64)
+        turned = numbers[:, 0] > numbers[:, 1]
+        numbers.sort(axis=1)
+        payoff._pair = numbers.astype(np.int32)
+        payoff._raw = np.where(turned[:, None], _swap(raw), raw)
+        payoff._decayed = np.where(turned[:, None], _swap(decayed), decayed)
+        payoff._seats = np.where(turned[:, None, None], seats[:, ::-1, ::-1], seats)
+        payoff._row_of = dict(zip((numbers[:, 0] << 32 | numbers[:, 1]).tolist(), range(count), strict=True))
+        for row, (low, high) in enumerate(numbers.tolist()):
+            payoff._rows_of[low].append(row)
+            payoff._rows_of[high].append(row)
+        payoff._versions = [len(rows) for rows in payoff._rows_of]
+        payoff._free = []
+        return payoff
+
     def record(
         self,
         i: str,
@@ -150,18 +184,6 @@ class PayoffMatrix:
         self._decayed[row] = self._decayed[row] * d**games + added * fresh
         if by_seat is not None:
             self._seats[row] += by_seat[::-1, ::-1] if swapped else by_seat
-        self._touch(row)
-
-    def load(
-        self, i: str, j: str, raw: PairRecord, decayed: PairRecord, seats: npt.ArrayLike | None = None
-    ) -> None:
-        """Sets a pair as it was stored, seen from i."""
-        row, swapped = self._row(i, j)
-        for table, record in ((self._raw, raw), (self._decayed, decayed)):
-            r = record.swapped() if swapped else record
-            table[row] = r.row
-        by_seat = np.zeros((2, 3)) if seats is None else np.asarray(seats, np.float64)
-        self._seats[row] = by_seat[::-1, ::-1] if swapped else by_seat
         self._touch(row)
 
     def raw(self, i: str, j: str) -> PairRecord:
@@ -270,7 +292,7 @@ class PayoffMatrix:
         rows = np.array(self._rows_of[number])
         own = self._raw[rows]
         theirs = self._pair[rows, 0] != number
-        own[theirs] = own[theirs][:, [2, 1, 0, 3]] * np.array([1.0, 1.0, 1.0, -1.0])
+        own[theirs] = _swap(own[theirs])
         return PairRecord(*own.sum(axis=0).tolist())
 
     def total_by_seat(self, i: str) -> npt.NDArray[np.float64]:
@@ -382,4 +404,5 @@ class PayoffMatrix:
 
 
 def _swap(counts: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    return np.array((counts[2], counts[1], counts[0], -counts[3]))
+    """Returns wins, draws, losses, margin, [..., 4], seen by the other player."""
+    return np.asarray(counts[..., [2, 1, 0, 3]] * (1.0, 1.0, 1.0, -1.0), np.float64)

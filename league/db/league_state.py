@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import Row, delete, insert, select, update
+from sqlalchemy import ColumnElement, Row, delete, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
@@ -54,13 +54,25 @@ class LeagueRepository:
         """Returns the league as of its last write. Raises: NotFoundError."""
         with self._database.read() as session:
             run = run_record(find_run(session, self._run_id))
-            pairs = session.scalars(select(PayoffRow).where(PayoffRow.run_id == self._run_id))
+            pairs = session.execute(select(*PAIR_COLUMNS).where(PayoffRow.run_id == self._run_id))
+            r = RatingRow
+            stored = select(r.system, r.player, r.mu, r.sigma, r.games).where(r.run_id == self._run_id)
             ratings: dict[str, dict[str, Rating]] = {}
-            for row in session.scalars(select(RatingRow).where(RatingRow.run_id == self._run_id)):
-                ratings.setdefault(row.system, {})[row.player] = Rating(row.mu, row.sigma, row.games)
+            for system, player, mu, sigma, games in session.execute(stored):
+                ratings.setdefault(system, {})[player] = Rating(mu, sigma, games)
             return Snapshot(
                 run, read_players(session, self._run_id), [pair_record(p) for p in pairs], ratings
             )
+
+    def load_roster(self) -> tuple[RunRecord, list[PlayerRecord]]:
+        """Returns the run and whoever is in it but the snapshots: nobody before it is founded.
+
+        Raises:
+          NotFoundError.
+        """
+        with self._database.read() as session:
+            run = run_record(find_run(session, self._run_id))
+            return run, read_players(session, self._run_id, PlayerRow.role != "historical")
 
     def save(self, changes: Changes, token: int) -> None:
         """Writes changes, all or none. Absolute values: writing the same changes twice is writing them once.
@@ -204,9 +216,10 @@ def read_run(session: Session, run_id: str) -> RunRecord:
     return run_record(find_run(session, run_id))
 
 
-def read_players(session: Session, run_id: str) -> list[PlayerRecord]:
-    """Returns a run's players in the order they joined."""
-    rows = session.scalars(select(PlayerRow).where(PlayerRow.run_id == run_id).order_by(PlayerRow.id))
+def read_players(session: Session, run_id: str, *which: ColumnElement[bool]) -> list[PlayerRecord]:
+    """Returns a run's players in the order they joined; those only of whom all of `which` holds."""
+    columns = (getattr(PlayerRow, name) for name in _PLAYER_FIELDS)
+    rows = session.execute(select(*columns).where(PlayerRow.run_id == run_id, *which).order_by(PlayerRow.id))
     return [player_record(row) for row in rows]
 
 
@@ -241,17 +254,19 @@ def _flat(ratings: dict[str, dict[str, Rating]]) -> Iterable[tuple[str, str, Rat
 
 
 _COUNTS = ("wins", "draws", "losses")
-
-
-def pair_record(row: PayoffRow) -> PairRow:
-    """Returns a stored pair."""
-    return PairRow(
-        row.first,
-        row.second,
-        (row.wins, row.draws, row.losses, row.margin),
-        (row.decayed_wins, row.decayed_draws, row.decayed_losses, row.decayed_margin),
-        _seats(row),
+PAIR_COLUMNS = tuple(
+    PayoffRow.__table__.columns[name]
+    for name in (
+        *("first", "second", *_COUNTS, "margin", *(f"decayed_{n}" for n in (*_COUNTS, "margin"))),
+        *(f"{name}_seat_{seat}" for seat in (0, 1) for name in _COUNTS),
     )
+)
+
+
+def pair_record(row: Row[Any]) -> PairRow:
+    """Returns a stored pair from its `PAIR_COLUMNS`."""
+    t: tuple[Any, ...] = tuple(row)
+    return PairRow(t[0], t[1], t[2:6], t[6:10], (t[10:13], t[13:]))
 
 
 def pair_values(pair: PairRow) -> dict[str, Any]:

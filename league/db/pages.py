@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Row, and_, or_, select
 from sqlalchemy.orm import Session
 
-from league.db.league_state import pair_record, player_record, read_run, series_row
+from league.db.league_state import PAIR_COLUMNS, pair_record, player_record, read_run, series_row
 from league.db.models import EpisodeRow, PayoffRow, PlayerRow, RatingRow, SeriesTable
 from league.db.runs import find_run
 from league.db.session import Database
@@ -114,8 +114,8 @@ class LeaguePages:
         with self._database.read() as session:
             find_run(session, run_id)
             _find_player(session, run_id, player)
-            rows = session.scalars(
-                select(p).where(p.run_id == run_id, or_(p.first == player, p.second == player))
+            rows = session.execute(
+                select(*PAIR_COLUMNS).where(p.run_id == run_id, or_(p.first == player, p.second == player))
             )
             return [pair_record(row) for row in rows]
 
@@ -123,8 +123,8 @@ class LeaguePages:
         """Returns the payoffs between these players."""
         p = PayoffRow
         with self._database.read() as session:
-            query = select(p).where(p.run_id == run_id, p.first.in_(players), p.second.in_(players))
-            return [pair_record(row) for row in session.scalars(query)]
+            here = p.run_id == run_id, p.first.in_(players), p.second.in_(players)
+            return [pair_record(row) for row in session.execute(select(*PAIR_COLUMNS).where(*here))]
 
     def scores_among(self, run_id: str, players: list[str]) -> list[tuple[str, str, float, float]]:
         """Returns first, second, the first's score with decay, and games, of every pair that has met."""
@@ -146,10 +146,10 @@ class LeaguePages:
             for name in (one, other):
                 _find_player(session, run_id, name)
             names = [one, other]
-            query = select(p).where(
+            query = select(*PAIR_COLUMNS).where(
                 p.run_id == run_id, p.first.in_(names), p.second.in_(names), p.first != p.second
             )
-            row = session.scalars(query).first()
+            row = session.execute(query).first()
             return None if row is None else pair_record(row)
 
     def matches(

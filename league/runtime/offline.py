@@ -23,11 +23,11 @@ def carry_out(database_url: str, checkpoint_url: str, run_id: str, token: int) -
     """
     database = Database(database_url)
     try:
-        snapshot = LeagueRepository(database, run_id).load()
-        config = RunConfig.from_data(snapshot.run.config, f"run {run_id}")
+        record, players = LeagueRepository(database, run_id).load_roster()
+        config = RunConfig.from_data(record.config, f"run {run_id}")
         coordinator = Coordinator(config, database_url, run_id, token)
         learning: LearnerPool | None = None
-        if not snapshot.players:  # it has not begun: found it, so that there is somebody to speak of
+        if not players:  # it has not begun: found it, so that there is somebody to speak of
             learning = LearnerPool(config, checkpoint_url)
             coordinator.found(*learning.found())
         for _ in range(ROUNDS):
@@ -36,7 +36,7 @@ def carry_out(database_url: str, checkpoint_url: str, run_id: str, token: int) -
                 break
             if learning is None:
                 learning = LearnerPool(config, checkpoint_url)
-                for name, problem in learning.resume(snapshot.players):
+                for name, problem in learning.resume(players):
                     coordinator.note("checkpoint_damaged", name, reason=problem)
             if orders.config is not None:
                 learning.reconfigure(orders.config)

@@ -20,7 +20,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from league.config import RunConfig
 from league.config_sections import ResourcesConfig
 from league.errors import LeaseLostError, RuntimeFailedError, StoreWaitsError
-from league.records import Snapshot
+from league.records import PlayerRecord, RunRecord
 from league.runtime.actors import CoordinatorActor, LearnerActor, RolloutActor
 from league.runtime.balance import Balance, Shares, threads_each
 from league.runtime.inference import InferenceActor
@@ -110,27 +110,29 @@ class RayRun:
     def __init__(
         self,
         config: RunConfig,
-        snapshot: Snapshot,
+        record: RunRecord,
+        players: list[PlayerRecord],
         *,
         database_url: str,
         checkpoint_url: str,
         token: int,
         local: bool,
     ) -> None:
-        """Starts the actors and founds the league, or goes on from `snapshot`.
+        """Starts the actors and founds the league, or goes on.
 
         Args:
+          players: the run's, without its snapshots; nobody when it is new.
           local: this machine is all there is.
 
         Raises:
           LeaseLostError: another supervisor owns the run.
           RuntimeFailedError: an actor did not start.
         """
-        run_id = snapshot.run.id
+        run_id = record.id
         workers = min(config.learner_workers, len(config.roster()))
         self._config, self._checkpoint_url, self._is_local = config, checkpoint_url, local
         # A resumed run must not draw the games of its first life again.
-        self._seed = config.seed * 10_007 + snapshot.run.next_series * 101
+        self._seed = config.seed * 10_007 + record.next_series * 101
         with _translated():
             # The database may be a file of this machine.
             here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
@@ -174,9 +176,9 @@ class RayRun:
             self._threads = 1
             if local:
                 self._give_threads(threads_each(self._cores(), first, workers))
-            if snapshot.players:
+            if players:
                 for problems in ray.get(
-                    [a.resume.remote(snapshot.players) for a in self._learners], timeout=START_SECONDS
+                    [a.resume.remote(players) for a in self._learners], timeout=START_SECONDS
                 ):
                     for name, problem in problems:
                         self.note("checkpoint_damaged", name, reason=problem)

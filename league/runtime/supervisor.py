@@ -181,7 +181,7 @@ class Supervisor:
         def wanted() -> bool:
             return not stop.is_set() and desired() == "running"
 
-        snapshot = self._when_it_works(stop, LeagueRepository(self._database, run_id).load)
+        record, players = self._when_it_works(stop, LeagueRepository(self._database, run_id).load_roster)
         if config.topology == "sync":
             _require_hardware(config)
             return self._play_serially(config, run_id, token, wanted, on_status)
@@ -201,14 +201,15 @@ class Supervisor:
         with cluster_ray(self._ray_address) if self._ray_address else local_ray(config):
             run = RayRun(
                 config,
-                snapshot,
+                record,
+                players,
                 database_url=self._database.url,
                 checkpoint_url=self._checkpoint_url,
                 token=token,
                 local=self._ray_address is None,
             )
-            if snapshot.players:
-                run.note("resumed", play_seconds=snapshot.run.play_seconds)
+            if players:
+                run.note("resumed", play_seconds=record.play_seconds)
             status = run.status()
             while wanted() and not status.finished:
                 stop.wait(STATUS_SECONDS)
@@ -235,15 +236,15 @@ class Supervisor:
         from league.runtime.rollout import RolloutPlayer
         from league.runtime.serial import run_serial
 
-        snapshot = LeagueRepository(self._database, run_id).load()
+        record, players = LeagueRepository(self._database, run_id).load_roster()
         torch.set_num_threads(1)  # the order of sums must not depend on the machine
         coordinator = Coordinator(config, self._database.url, run_id, token)
         learning = LearnerPool(config, self._checkpoint_url)
         centre = new_server(config, self._checkpoint_url) if config.has_central else None
-        seed = (config.seed * 10_007 + snapshot.run.next_series) % 2**31
+        seed = (config.seed * 10_007 + record.next_series) % 2**31
         rollout = RolloutPlayer(config, self._checkpoint_url, 0, seed, centre)
-        if snapshot.players:
-            for name, problem in learning.resume(snapshot.players):
+        if players:
+            for name, problem in learning.resume(players):
                 coordinator.note("checkpoint_damaged", name, reason=problem)
         else:
             coordinator.found(*learning.found())

@@ -118,6 +118,31 @@ def test_the_record_is_rebuilt_from_its_results(
         assert rebuilt.by_seat(j, i).tolist() == kept.by_seat(j, i).tolist()
 
 
+@given(st.lists(RESULT, max_size=20))
+def test_the_record_is_the_same_after_it_was_stored(rows: list[tuple[str, str, int, int, int]]) -> None:
+    kept = PayoffMatrix(0.99)
+    for i, j, wins, draws, losses in rows:
+        kept.record(i, j, wins, draws, losses, seats=((wins, 0, losses), (0, draws, 0)))
+    pairs = [pair[:: (-1) ** k] for k, pair in enumerate(kept.pairs())]  # whichever name comes first
+    raw, decayed = ([getattr(kept, name)(i, j).row for i, j in pairs] for name in ("raw", "decayed"))
+    read = PayoffMatrix.from_stored(
+        pairs,
+        np.array(raw).reshape(-1, 4),
+        np.array(decayed).reshape(-1, 4),
+        np.array([kept.by_seat(i, j) for i, j in pairs]).reshape(-1, 2, 3),
+        0.99,
+    )
+    assert sorted(read.pairs()) == sorted(kept.pairs())
+    for payoff in (read, kept):
+        payoff.record("a", "e", 1, 2, 3)
+        payoff.record("a", "b", 3, 2, 1, margin=7.0)
+    for i, j in kept.pairs():
+        assert read.raw(i, j) == kept.raw(i, j)
+        assert read.decayed(i, j).row == pytest.approx(kept.decayed(i, j).row)
+        assert read.by_seat(j, i).tolist() == kept.by_seat(j, i).tolist()
+    assert sorted(read.clear("a")) == sorted(kept.clear("a"))
+
+
 def test_the_interval_is_wilsons() -> None:
     payoff = PayoffMatrix()
     assert payoff.interval("a", "b") == (0.0, 1.0)
