@@ -26,6 +26,7 @@ from agents.references import References
 from agents.replay import Replay
 from agents.seen import Seen
 from agents.staged import Staged
+from agents.together import Together
 
 # A nat too little entropy multiplies its coefficient by e to this; a nat too much divides it. At the most so.
 STEERING, MOST_STEERING = 8.0, 4.0
@@ -57,18 +58,24 @@ class Learner:
       spec: of the network.
       generation: resets so far. version: updates since the last reset.
       steps: decisions learnt from since the start; `generation_steps` since the last reset.
+      revision: counts what else than updates has changed it; processes that learn with it start over then.
       device: where it learns.
       factors: on the config's learning_rate and entropy, 1 where there is none.
     """
 
-    def __init__(self, spec: NetworkSpec, config: LearningConfig, seed: int) -> None:
+    def __init__(
+        self, spec: NetworkSpec, config: LearningConfig, seed: int, together: Together | None = None
+    ) -> None:
+        """Args: together: the processes that hold it, if there are more than this one."""
         self.spec = spec
+        self.revision = 0
         self.generation = 0
         self.version = 0
         self.steps = 0
         self.generation_steps = 0
         self.factors: dict[str, float] = {}
         self._config = config
+        self._together = together
         self.device = resolve_device(config.device)
         self._dtype = resolve_precision(config.precision, self.device)
         self._rng = torch.Generator().manual_seed(seed)
@@ -83,8 +90,13 @@ class Learner:
     def network(self) -> nn.Module:
         return self._network
 
+    @property
+    def config(self) -> LearningConfig:
+        return self._config
+
     def configure(self, config: LearningConfig) -> None:
         """Learns by other numbers from the next update on; the precision stays."""
+        self.revision += 1
         self._config = config
         missing = [name for name in self._wanted_references() if name not in self._references]
         self._references.add(self._network, missing)
@@ -131,7 +143,7 @@ class Learner:
                 norms.append(self._descend(loss.total))
                 losses.append(loss)
             reuse += 1
-            if float(losses[-1].approximate_kl) > self._config.target_kl:
+            if self._agreed(losses[-1].approximate_kl) > self._config.target_kl:
                 break  # further epochs would leave the region where the surrogate means anything
         self.version += 1
         self.steps += fragment.steps
@@ -178,6 +190,7 @@ class Learner:
         network, spec = weights.load_network(initial)
         if spec != self.spec:
             raise WeightsError(f"initial weights are of {spec}, the player's network is {self.spec}")
+        self.revision += 1
         self._network.load_state_dict(network.state_dict())
         self._optimiser = self._fresh_optimiser()
         self._references.restart(network)
@@ -224,6 +237,7 @@ class Learner:
           WeightsError: it is not a state of this network.
         """
         tensors, metadata = weights.load(state)
+        self.revision += 1
         try:
             if NetworkSpec.from_json(metadata["network"]) != self.spec:
                 raise WeightsError(f"a state of {metadata['network']}, the player's network is {self.spec}")
@@ -348,7 +362,7 @@ class Learner:
             heads = self._heads(seen)
             target = None
             if "target" in self._references:
-                target = self._references.heads("target", seen).reshape(*shape, -1)
+                target = self._reference_heads("target", seen).reshape(*shape, -1)
             loss = off_policy_loss(
                 heads.reshape(*shape, -1),
                 batch,
@@ -377,7 +391,7 @@ class Learner:
             drawn = drawn.later(first)
             shape = (*drawn.actions.shape, -1)
             heads = self._heads(seen)
-            target = self._references.heads("target", seen).reshape(shape)
+            target = self._reference_heads("target", seen).reshape(shape)
             loss, priorities = r2d2_loss(
                 heads.reshape(shape),
                 target,
@@ -390,9 +404,20 @@ class Learner:
             yield self._pulled(loss, heads, seen, drawn.legal.flatten(0, 1), pulls)
 
     def _heads(self, seen: Seen) -> torch.Tensor:
-        with self._autocast():
-            heads = seen.heads(self._network, self._forward)
-        return heads.float()
+        def ways(seen: Seen) -> torch.Tensor:
+            with self._autocast():
+                return seen.heads(self._network, self._forward).float()
+
+        return ways(seen) if self._together is None else self._together.part(ways, seen)
+
+    def _reference_heads(self, name: str, seen: Seen) -> torch.Tensor:
+        def ways(seen: Seen) -> torch.Tensor:
+            return self._references.heads(name, seen)
+
+        return ways(seen) if self._together is None else self._together.part(ways, seen)
+
+    def _agreed(self, number: torch.Tensor) -> float:
+        return float(number) if self._together is None else self._together.agreed(number)
 
     def _autocast(self) -> torch.autocast:
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self._dtype == torch.bfloat16)
@@ -411,7 +436,7 @@ class Learner:
             if coefficient <= 0.0 or name not in self._references:
                 continue
             with self._autocast():
-                others = self._references.heads(name, seen)[: len(heads)]
+                others = self._reference_heads(name, seen)[: len(heads)]
             kl = kl_to(masked(heads[:, :-1], legal), masked(others[:, :-1], legal), self.spec.factors)
             total = total + coefficient * kl
         return loss._replace(total=total)
@@ -429,6 +454,8 @@ class Learner:
         """Takes one gradient step; returns the gradient's norm before it was clipped."""
         self._optimiser.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
+        if self._together is not None:
+            self._together.add_gradients(self._network)
         norm = float(nn.utils.clip_grad_norm_(self._network.parameters(), self._config.max_grad_norm))
         total = float(loss.detach())
         if not np.isfinite(norm) or not np.isfinite(total):

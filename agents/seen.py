@@ -26,6 +26,18 @@ class Seen:
     begins: torch.Tensor | None = None
     first: int = 0
 
+    @property
+    def count(self) -> int:
+        """Rows, or sequences."""
+        return len(self.obs) if self.memory is None else self.obs.shape[1]
+
+    def part(self, first: int, count: int) -> Seen:
+        """Returns some of the rows, or of the sequences."""
+        if self.memory is None or self.begins is None:
+            return Seen(self.obs[first : first + count])
+        chosen = slice(first, first + count)
+        return Seen(self.obs[:, chosen], self.memory[chosen], self.begins[:, chosen], self.first)
+
     def heads(
         self, network: nn.Module, forward: Callable[[torch.Tensor], torch.Tensor] | None = None
     ) -> torch.Tensor:

@@ -191,6 +191,13 @@ class RunConfig(Section):
     learner_workers: int = Field(
         1, ge=1, description="learner processes, a core each; players are dealt to them"
     )
+    learner_processes: int = Field(
+        1,
+        ge=1,
+        le=64,
+        description="processes in the place of each learner process, which share every minibatch: for large "
+        "networks, of which one core or GPU learns too slowly",
+    )
     save_interval_seconds: float = Field(1.0, gt=0.0, description="between savings of a learner's full state")
 
     @model_validator(mode="after")
@@ -226,6 +233,16 @@ class RunConfig(Section):
                 raise ValueError(
                     f"learner.burn_in: {learner.burn_in} leaves nothing of a fragment to learn from "
                     f"(rollout.fragment_length = {self.rollout.fragment_length})"
+                )
+            if self.learner_processes > 1 and learner.algorithm == "r2d2":
+                raise ValueError(
+                    "learner_processes: r2d2 draws its minibatches by what one process has learnt; use 1, or "
+                    "another algorithm"
+                )
+            if self.learner_processes > 1 and learner.device != self.learner.device:
+                raise ValueError(
+                    f"learner_processes: processes that learn together use one kind of device, not "
+                    f"{self.learner.device} and {learner.device}"
                 )
         networks = [self.network, *(p.network for p in self.players if p.network)]
         if self.has_central and any(network.memory for network in networks):

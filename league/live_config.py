@@ -45,6 +45,7 @@ AT_START = (
     "envs.isolation",
     "ratings.*",
     "learner_workers",
+    "learner_processes",
     "placement.*",
     "save_interval_seconds",
     "*.precision",

@@ -25,6 +25,7 @@ from league.runtime.coordinator import Coordinator
 from league.runtime.homes import home_of
 from league.runtime.inference import RemoteCentre
 from league.runtime.messages import LearnerOrders, LearnerReport, RolloutOrders, WeightsUpdate
+from league.runtime.replicas import Replicas
 
 if TYPE_CHECKING:
     from agents.fragment import Fragment
@@ -58,15 +59,25 @@ class LearnerActor:
     """Learns in one thread; others take fragments in and hand weights out."""
 
     def __init__(
-        self, config: RunConfig, checkpoint_url: str, worker: int, workers: int, coordinator: Any
+        self,
+        config: RunConfig,
+        checkpoint_url: str,
+        worker: int,
+        workers: int,
+        coordinator: Any,
+        replicas: list[Any],
+        *,
+        local: bool,
     ) -> None:
+        """Args: replicas: `LearnerReplicaActor`s that learn with it. local: they are on this machine."""
         from league.runtime.learning import LearnerPool
 
         prepare_process()
         self._config, self._revision = config, 0
-        self._pool = LearnerPool(config, checkpoint_url, worker, workers)
+        self._replicas = Replicas(replicas, config.learner.device, local=local) if replicas else None
+        self._pool = LearnerPool(config, checkpoint_url, worker, workers, self._replicas)
         self._coordinator = coordinator
-        self._fragments: queue.Queue[Fragment | Staged] = queue.Queue()
+        self._fragments: queue.Queue[tuple[Fragment | Staged, Any]] = queue.Queue()
         self._room: dict[str, threading.Semaphore] = {}
         self._latest: dict[str, WeightsUpdate] = {}
         self._refs: dict[str, tuple[WeightsUpdate, Any]] = {}
@@ -98,7 +109,8 @@ class LearnerActor:
         while not self._room_of(fragment.player).acquire(timeout=0.5):
             if self._stopping.is_set():
                 return []
-        self._fragments.put(self._pool.stage(fragment))
+        shared = None if self._replicas is None else self._replicas.hand_out(fragment)
+        self._fragments.put((self._pool.stage(fragment), shared))
         return self.weights(fragment.player, known)
 
     def weights(self, player: str, known: tuple[int, int]) -> list[Any]:
@@ -132,14 +144,16 @@ class LearnerActor:
             if threads != self._threads:
                 threads = self._threads
                 torch.set_num_threads(threads)  # counts for the thread that calls it
+                if self._replicas is not None:
+                    self._replicas.use_threads(threads)
             begin = time.monotonic()
             try:
-                fragment = self._fragments.get(timeout=0.05)
+                fragment, shared = self._fragments.get(timeout=0.05)
             except queue.Empty:
                 self._waited += time.monotonic() - begin
             else:
                 got = time.monotonic()
-                self._pool.learn(fragment)
+                self._pool.learn(fragment, shared)
                 self._waited += got - begin
                 self._learnt += time.monotonic() - got
                 self._room_of(fragment.player).release()

@@ -6,6 +6,7 @@ Plain object: an actor carries it in a Ray run, the serial loop calls it directl
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,12 +34,26 @@ from league.records import PlayerRecord
 from league.runtime.homes import home_of
 from league.runtime.messages import LearnerReport, TakenOver, TakenSnapshot, WeightsUpdate
 
+if TYPE_CHECKING:
+    from league.runtime.replicas import Replicas
+
 
 class LearnerPool:
     """One learner for each learning player of the run."""
 
-    def __init__(self, config: RunConfig, checkpoint_url: str, worker: int = 0, workers: int = 1) -> None:
-        """Args: worker: which of the run's learner processes this is, of `workers`; see `home_of`."""
+    def __init__(
+        self,
+        config: RunConfig,
+        checkpoint_url: str,
+        worker: int = 0,
+        workers: int = 1,
+        replicas: Replicas | None = None,
+    ) -> None:
+        """Args:
+        worker: which of the run's learner processes this is, of `workers`; see `home_of`.
+        replicas: the processes that learn with it, if there are any.
+        """
+        self._replicas = replicas
         self._store, self._patience = CheckpointStore(checkpoint_url), Patience()
         self._config = config
         self._worker, self._workers = worker, workers
@@ -132,17 +147,27 @@ class LearnerPool:
         learner = self.learners.get(fragment.player)
         return fragment if learner is None else Staged.of(fragment, learner.device)
 
-    def learn(self, fragment: Fragment | Staged) -> None:
-        """Updates a player from a fragment; a learner that diverges returns to its last stored state."""
+    def learn(self, fragment: Fragment | Staged, shared: Any = None) -> None:
+        """Updates a player from a fragment; a learner that diverges returns to its last stored state.
+
+        Args:
+          shared: the fragment for the replicas, from `Replicas.hand_out`.
+        """
         if fragment.player in self._resting or fragment.player not in self.learners:
             return
         learner = self.learners[fragment.player]
+        if self._replicas is not None:
+            self._replicas.follow(fragment.player, learner, shared, self.progress)
         try:
             metrics = learner.update(fragment, self.progress)
         except DivergenceError as error:
             learner.restore(self._last_good[fragment.player])
             self._rolled_back[fragment.player] = str(error)
             return
+        except RuntimeError:
+            if self._replicas is not None:
+                self._replicas.explain()
+            raise
         if metrics is not None:
             self._metrics.setdefault(fragment.player, []).append(metrics)
 
@@ -234,6 +259,7 @@ class LearnerPool:
             config.network_spec(entry, config.game_spec()),
             (entry.learner or config.learner).build(),
             seed=config.seed + list(config.roster()).index(name),
+            together=None if self._replicas is None else self._replicas.together,
         )
 
     def _is_home_of(self, name: str) -> bool:

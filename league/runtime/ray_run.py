@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import shutil
 import signal
 import tempfile
 import threading
@@ -26,6 +27,7 @@ from league.runtime.balance import Balance, Shares, threads_each
 from league.runtime.inference import InferenceActor
 from league.runtime.messages import RunStatus
 from league.runtime.reaper import reaped
+from league.runtime.replicas import LearnerReplicaActor
 from league.runtime.workers import RolloutWorkers
 
 OBJECT_STORE_BYTES = 512 * 1024 * 1024
@@ -42,6 +44,8 @@ CONCURRENT_CALLS = 64
 SPARE_WORKERS = 256
 # A cluster in which no machine has room for the learners is not waited for longer.
 START_SECONDS = 300.0
+# The folders of this process's Ray sessions.
+_ENDED: list[str] = []
 
 
 @contextlib.contextmanager
@@ -60,7 +64,10 @@ def local_ray(config: RunConfig) -> Iterator[None]:
     with reaped(folder):
         _join(
             address="local",
-            num_cpus=max(cores, workers) + config.learner_workers + config.inference.servers + SPARE_WORKERS,
+            num_cpus=max(cores, workers)
+            + config.learner_workers * config.learner_processes
+            + config.inference.servers
+            + SPARE_WORKERS,
             include_dashboard=False,
             log_to_driver=False,
             logging_level=logging.ERROR,
@@ -72,6 +79,9 @@ def local_ray(config: RunConfig) -> Iterator[None]:
             yield
         finally:
             ray.shutdown()
+            for earlier in _ENDED:  # while another session lasts Ray makes them again
+                shutil.rmtree(earlier, ignore_errors=True)
+            _ENDED.append(folder)
 
 
 @contextlib.contextmanager
@@ -144,9 +154,15 @@ class RayRun:
             make_learner = ray.remote(LearnerActor).options(
                 max_concurrency=CONCURRENT_CALLS, **_needs(config.placement.learner)
             )
+            make_replica = ray.remote(LearnerReplicaActor).options(**_needs(config.placement.learner))
+            self._replicas = [
+                [make_replica.remote() for _ in range(config.learner_processes - 1)] for _ in range(workers)
+            ]
             self._learners = [
-                make_learner.remote(config, checkpoint_url, i, workers, self._coordinator)
-                for i in range(workers)
+                make_learner.remote(
+                    config, checkpoint_url, i, workers, self._coordinator, replicas, local=local
+                )
+                for i, replicas in enumerate(self._replicas)
             ]
             make_rollout = ray.remote(RolloutActor).options(
                 max_concurrency=2,  # one plays, the other hears that it shall stop
@@ -169,13 +185,14 @@ class RayRun:
                 return make_rollout.remote(*home)
 
             self._rollouts = RolloutWorkers(new_rollout, self._coordinator)
-            self._balance = Balance(self._cores(), workers, time.monotonic())
+            self._learning_cores = workers * config.learner_processes
+            self._balance = Balance(self._cores(), self._learning_cores, time.monotonic())
             wanted = config.rollout.workers
             first = self._balance.workers if wanted == "auto" else wanted
             self._rollouts.prepare(first)
             self._threads = 1
             if local:
-                self._give_threads(threads_each(self._cores(), first, workers))
+                self._give_threads(threads_each(self._cores(), first, self._learning_cores))
             if players:
                 for problems in ray.get(
                     [a.resume.remote(players) for a in self._learners], timeout=START_SECONDS
@@ -217,7 +234,7 @@ class RayRun:
                 workers = self._balance.workers
             self._rollouts.scale(workers)
             if self._is_local:
-                self._give_threads(threads_each(self._cores(), workers, len(self._learners)))
+                self._give_threads(threads_each(self._cores(), workers, self._learning_cores))
 
     def _cores(self) -> int:
         """Of this machine, or as many workers as the cluster has room for, and the learners' beside them."""
@@ -225,7 +242,7 @@ class RayRun:
             return os.cpu_count() or 1
         room: dict[str, float] = ray.cluster_resources()
         placement = self._config.placement
-        learners = len(self._learners)
+        learners = self._learning_cores
         left = max(0.0, room.get("CPU", 0.0) - learners * placement.learner.cpus)
         workers = int(left / placement.rollout.cpus)
         for kind, claimed in placement.rollout.resources.items():

@@ -57,6 +57,7 @@ def reap(folder: str, owner: int) -> None:
     for process in left:
         with contextlib.suppress(psutil.Error):
             process.kill()
+    psutil.wait_procs(left, GRACE_SECONDS)
     shutil.rmtree(folder, ignore_errors=True)
 
 

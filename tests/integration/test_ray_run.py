@@ -52,9 +52,11 @@ def learner_steps(rows: list[dict[str, Any]]) -> dict[str, tuple[int, int]]:
 
 
 def test_a_run_ends_by_itself_and_leaves_nothing_behind(tmp_path: Path, config: Path) -> None:
+    """With two processes that learn as one, of which one dies on the way."""
+    config.write_text(f"{config.read_text()}learner_processes: 2\n")
     port, home = cli.free_port(), tmp_path / "home"
     before = {p.pid for p in psutil.process_iter()}
-    folders = set(Path(tempfile.gettempdir()).glob("league-ray-*"))
+    folders = set(Path(tempfile.gettempdir()).glob("league-*"))
     with cli.started("run", str(config), "--home", str(home), "--port", str(port)) as process:
         (run,) = cli.wait_until(
             lambda: cli.get(f"http://127.0.0.1:{port}/api/v1/runs")["items"], "the run in the API"
@@ -67,9 +69,13 @@ def test_a_run_ends_by_itself_and_leaves_nothing_behind(tmp_path: Path, config: 
         ]
         assert len(listening) >= 4
         assert {ip.removeprefix("::ffff:") for ip in listening} == {"127.0.0.1"}
+        (replica,) = [p for p in processes if "LearnerReplicaActor" in " ".join(p.cmdline())]
+        replica.kill()
         output, _ = process.communicate(timeout=120)
     assert process.returncode == 0, output
     assert "finished" in output
+    service, run_id = league_of(home)
+    assert "restarted" in [event.kind for event in service.events(run_id)]
     rows = cli.standings(home)
     assert {"main", "main_exploiter", "historical", "anchor"} == {r["role"] for r in rows}
     for row in rows:
@@ -77,7 +83,7 @@ def test_a_run_ends_by_itself_and_leaves_nothing_behind(tmp_path: Path, config: 
     cli.wait_until(
         lambda: not [p for p in processes if p.is_running() and p.pid not in before], "every process gone", 15
     )
-    assert set(Path(tempfile.gettempdir()).glob("league-ray-*")) <= folders
+    assert set(Path(tempfile.gettempdir()).glob("league-*")) <= folders
     answer = cli.run("run", "--resume", "latest", "--home", str(home), "--no-web")
     assert answer.returncode == 2
     assert "is finished: it reached its stop rule" in answer.stderr
