@@ -70,7 +70,7 @@ bench-web: $(READY)
 bench-pool: $(READY)
 	$(BIN)/python -m tests.large_league
 
-bench-strength: $(READY)
+bench-strength: $(READY) $(PEERS)/.ready
 	$(BIN)/python -m tests.strength --out docs/strength.md
 
 # Every fault twenty times: two hours. An hour of any of them.

