@@ -280,18 +280,19 @@ class Collector:
                 if isinstance(chooser, CentralPolicy):
                     continue
                 padded = _padded(begin, end)
+                shown = slice(begin, padded), slice(chooser.sees)
                 if chooser.memory_size:
                     memory = self._memories.take(chooser.memory_size, order[begin:end], turns, padded - begin)
-                    found, memory = chooser.step(self._sorted_obs[begin:padded], memory)
+                    found, memory = chooser.step(self._sorted_obs[shown], memory)
                     self._heads[begin:padded] = found
                     self._memories.put(memory, order[begin:end], turns)
                     continue
                 if chooser.dtype is None:
-                    self._heads[begin:padded] = chooser.heads(self._sorted_obs[begin:padded])
+                    self._heads[begin:padded] = chooser.heads(self._sorted_obs[shown])
                     continue
                 if chooser.dtype not in converted:
                     converted[chooser.dtype] = sorted_obs.to(chooser.dtype)
-                chooser.heads_of(converted[chooser.dtype][begin:padded], heads[begin:padded])
+                chooser.heads_of(converted[chooser.dtype][shown], heads[begin:padded])
         for write_down in answered:
             write_down()
         return asked

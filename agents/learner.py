@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -119,6 +119,8 @@ class Learner:
             return None
         if isinstance(fragment, Fragment):
             fragment = Staged.of(fragment, self.device)
+        if fragment.obs.shape[-1] > self.spec.seen_size:  # others' critics are shown more
+            fragment = replace(fragment, obs=fragment.obs[..., : self.spec.seen_size])
         if self.spec.normalise:
             seen = fragment.obs[:-1].reshape(fragment.steps, -1)
             self._network.observe(seen.float())  # type: ignore[operator]

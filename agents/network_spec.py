@@ -13,6 +13,8 @@ OWN = "python:"
 KINDS = ("mlp", "cnn", "attention")
 # Kinds of memory that such a network can have behind its hidden layers.
 MEMORIES = ("lstm", "gru")
+# Whose hidden layers and observations the value has, where it does not share the policy's.
+CRITICS = ("separate", "team")
 # A cnn halves what is larger, rows and columns, until it is not.
 LARGEST_MAP = 24
 
@@ -39,6 +41,8 @@ class NetworkSpec:
       memory_units: of the memory; 0: as wide as the last hidden layer.
       sharpness: logits are multiplied by it last: 1/τ where they are differences of values, see
         `agents.algorithms.r2d2`.
+      critic: `separate`: the value has hidden layers of its own; `team`: these, over what the whole team
+        sees; empty: it shares the policy's. teammates: of a seat, whom a critic sees.
     """
 
     observation_size: int
@@ -55,6 +59,8 @@ class NetworkSpec:
     memory: str = ""
     memory_units: int = 0
     sharpness: float = 1.0
+    critic: str = ""
+    teammates: int = 0
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -63,6 +69,11 @@ class NetworkSpec:
     def from_json(data: dict[str, Any]) -> NetworkSpec:
         listed = {name: tuple(data.get(name, ())) for name in ("factors", "observation_shape")}
         return NetworkSpec(**{**data, "hidden": tuple(data["hidden"]), **listed})
+
+    @property
+    def seen_size(self) -> int:
+        """Numbers that learning needs to be shown: a critic's of the team are more than one observation."""
+        return self.observation_size * (1 + self.teammates if self.critic == "team" else 1)
 
     @property
     def num_parameters(self) -> int:
@@ -85,7 +96,11 @@ class NetworkSpec:
         layers = tower + sum((a + 1) * b for a, b in pairwise(widths))
         gates = {"": 0, "gru": 3, "lstm": 4}[self.memory]
         cell = gates * self.units * (self.hidden[-1] + self.units + 2)
-        return layers + cell + (self.units + 1) * (self.num_actions + 1)
+        critic = 0
+        if self.critic:
+            own = (self.seen_size, *self.hidden, 1)
+            critic = sum((a + 1) * b for a, b in pairwise(own))
+        return layers + cell + (self.units + 1) * (self.num_actions + 1) + critic
 
     @property
     def attention_heads(self) -> int:

@@ -12,9 +12,10 @@ from torch import nn
 
 from agents.attention import SetAttention
 from agents.convolutional import ResidualCNN
+from agents.critics import SeparateCritic
 from agents.errors import AgentError
 from agents.layers import FeedForward, Normaliser, hidden_layers
-from agents.network_spec import MEMORIES, OWN, NetworkSpec
+from agents.network_spec import CRITICS, MEMORIES, OWN, NetworkSpec
 from agents.recurrent import Recurrent
 from envs.errors import GameError
 from envs.foreign import imported
@@ -102,14 +103,22 @@ def build(spec: NetworkSpec, seed: int | None = None) -> nn.Module:
             f"memory {spec.memory!r} of a network of kind {spec.kind}: {', '.join(MEMORIES)}, and only "
             "League's own kinds have one"
         )
+    if spec.critic and (spec.memory or spec.critic not in CRITICS):
+        raise AgentError(
+            f"critic {spec.critic!r}: {', '.join(CRITICS)}, and only of networks that do not remember"
+        )
     make: Callable[[NetworkSpec], nn.Module] = (
-        _own if own else _recurrent if spec.memory else _CLASSES[spec.kind]
+        _with_critic if spec.critic else (_own if own else _recurrent if spec.memory else _CLASSES[spec.kind])
     )
     if seed is None:
         return make(spec)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return make(spec)
+
+
+def _with_critic(spec: NetworkSpec) -> SeparateCritic:
+    return SeparateCritic(spec, build(replace(spec, critic="", popart=False)))
 
 
 def _recurrent(spec: NetworkSpec) -> Recurrent:

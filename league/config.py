@@ -18,6 +18,7 @@ from agents.errors import AgentError
 from agents.network_spec import NetworkSpec
 from envs.errors import GameError
 from envs.spec import GameSpec
+from envs.team_view import team_size
 from league.config_errors import explain_all, nearest
 from league.config_sections import (
     EnvsConfig,
@@ -250,6 +251,16 @@ class RunConfig(Section):
                 "inference: central asks networks that do not remember; leave network.memory out or set "
                 "inference: {where: local}"
             )
+        for network in networks:
+            if network.critic != "shared" and network.memory:
+                raise ValueError(
+                    f"network.critic: {network.critic} is of networks without memory; use shared"
+                )
+        if self.has_central and self.shows_teams:
+            raise ValueError(
+                "inference: central asks networks what each seat sees; with network.critic: team set "
+                "inference: {where: local}"
+            )
         return self
 
     @classmethod
@@ -323,6 +334,11 @@ class RunConfig(Section):
             ("network", self.network, None),
             *((f"players[{k}].network", e.network, e) for k, e in enumerate(self.players)),
         ):
+            if network is not None and network.critic == "team" and team_size(spec) == 1:
+                raise ConfigError(
+                    f"{source}: {path}.critic: team sees what teammates see, and in {self.game} nobody has "
+                    "any; use separate or shared"
+                )
             if network is None or network.kind == "mlp":
                 continue
             from agents.networks import build  # torch: a second and 150 MB that a coordinator need not spend
@@ -396,6 +412,15 @@ class RunConfig(Section):
             network.memory or "",
             network.memory_units,
             (entry.learner or self.learner).sharpness,
+            "" if network.critic == "shared" else network.critic,
+            team_size(spec) - 1 if network.critic == "team" else 0,
+        )
+
+    @property
+    def shows_teams(self) -> bool:
+        """Whether somebody's critic is to see what its teammates see."""
+        return any(
+            n.critic == "team" for n in (self.network, *(p.network for p in self.players if p.network))
         )
 
     def roster(self) -> dict[str, PlayerConfig]:

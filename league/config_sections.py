@@ -66,6 +66,11 @@ class NetworkConfig(Section):
         description="between the hidden layers and the head, for games in which what was seen before matters",
     )
     memory_units: int = Field(0, ge=0, le=8192, description="0: as wide as the last hidden layer")
+    critic: Literal["shared", "separate", "team"] = Field(
+        "shared",
+        description="shared: value and policy share hidden layers. separate: the value has its own. team: "
+        "its own, over what all of the team see (MAPPO); the policy sees what its seat sees",
+    )
     popart: bool = Field(
         False,
         description="the value's scale follows the returns (PopArt): for rewards of unknown or changing size",

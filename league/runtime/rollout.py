@@ -23,6 +23,7 @@ from agents.processor import resolve_precision
 from agents.recorder import Recorder
 from agents.remote import RemotePolicy
 from agents.seating import Series, SeriesResult
+from envs.team_view import TeamView
 from league.checkpoints import CheckpointStore
 from league.config import PlayerConfig, RunConfig
 from league.errors import CheckpointError
@@ -55,8 +56,10 @@ class RolloutPlayer:
         how: dict[str, Any] = {"forfeit_illegal": True, "isolation": config.envs.isolation}
         training_game = envs.make(config.game, rollout.num_envs, seed, **how)
         evaluation_game = envs.make(config.game, evaluation.num_envs, seed + 1, **how)
-        self._games = (training_game, evaluation_game)
         self._spec = training_game.spec
+        if config.shows_teams:
+            training_game = TeamView(training_game)
+        self._games = (training_game, evaluation_game)
         self._revision = 0
         roster = config.roster()
         self.learners = list(roster)
@@ -278,7 +281,9 @@ class RolloutPlayer:
             return CentralPolicy(update.player, self._centre)
         network = self._networks[update.player]
         network.load_state_dict({k: torch.tensor(v) for k, v in update.weights.items()})
-        return NetworkPolicy(network, self._dtype)
+        policy = NetworkPolicy(network, self._dtype)
+        policy.sees = self._config.network_spec(self._config.roster()[update.player], self._spec).seen_size
+        return policy
 
     def _forget(self, name: str) -> None:
         """What is known of a player is of another time."""
@@ -303,7 +308,7 @@ class RolloutPlayer:
         if self._centre is not None and player.checkpoint is not None and self._config.is_central(name):
             self._centre.hold(player.checkpoint)
             return CentralPolicy(player.checkpoint, self._centre)
-        return load_policy(
+        policy = load_policy(
             self._store,
             self._spec,
             bot=player.bot,
@@ -311,3 +316,6 @@ class RolloutPlayer:
             seed=self._bot_seed,
             dtype=self._dtype,
         )
+        if isinstance(policy, NetworkPolicy):
+            policy.sees = self._spec.observation_size
+        return policy

@@ -54,6 +54,7 @@ def test_chasers_and_runners_are_populations_of_their_own(stores: Stores, small_
         {"role": "main", "seats": ["adversary_*"], "snapshot": {"min_steps": 300, "max_steps": 600}},
         {"role": "main", "seats": ["agent_0"], "snapshot": {"min_steps": 100, "max_steps": 200}},
     ]
+    players[0]["network"] = {"hidden": [16], "critic": "team"}  # only the chasers have teammates to be shown
     game = "pettingzoo:mpe2.simple_tag_v3(max_cycles=10)"
     config = small_config(game=game, players=players, anchors=["random"], stop={"moves": 12_000}, **SLOW)
     record = play(stores, config)
