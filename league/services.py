@@ -29,6 +29,7 @@ from league.standings import Standing, standing_as_json, standings
 from matchmaking import meta_game
 
 if TYPE_CHECKING:  # it brings torch along, which those who only read need not wait for
+    from agents.distillation import Distilled
     from league.analysis import Analysis
     from league.checkpoints import CheckpointStore
     from league.config import RunConfig
@@ -451,6 +452,14 @@ class LeagueService:
         from league.exploitability import of_run
 
         return of_run(self._views.snapshot(run_id), store, names)
+
+    def distilled(
+        self, run_id: str, store: CheckpointStore, players: Sequence[str] = (), decisions: int = 1_000_000
+    ) -> tuple[Distilled, dict[str, float]]:
+        """Returns one player made of many, and their shares; see `league.teachers`. Raises: as there."""
+        from league.teachers import distilled
+
+        return distilled(self._views.snapshot(run_id), store, players=players, decisions=decisions)
 
     def tournament(
         self,

@@ -97,6 +97,39 @@ def imitate_games(
     out.print(f"teacher: {sha}", soft_wrap=True)
 
 
+@study_app.command("distil")
+def distil_players(
+    run: RunName,
+    player: Annotated[
+        list[str] | None, typer.Option(help="Whom, once for each; else the pool's equilibrium.")
+    ] = None,
+    decisions: Annotated[int, typer.Option(min=10_000, help="Played and learnt from.")] = 1_000_000,
+    home: Home = None,
+    as_json: Json = False,
+) -> None:
+    """Makes one player of many: a network that plays as they do, each for a whole game by its share.
+
+    Its sha256 goes into a config as `teacher:` of a player, like that of `league imitate`.
+    """
+    stores = Stores.from_environment(home)
+    service = stores.service()
+    from league.access import LOCAL
+    from league.checkpoints import CheckpointStore
+
+    store = CheckpointStore(stores.checkpoint_url)
+    made, shares = service.distilled(service.resolve(run).id, store, player or (), decisions)
+    sha, _ = stores.services(Settings()).control.upload(made.checkpoint, None, LOCAL)
+    if as_json:
+        facts = {k: v for k, v in asdict(made).items() if k != "checkpoint"}
+        print(json.dumps({**facts, "shares": shares, "sha256": sha}))
+        return
+    out.print(", ".join(f"{name} {share:.1%}" for name, share in shares.items()))
+    out.print(
+        f"{made.decisions:,} decisions; KL to them {made.kl:.3f} nats, {made.kl_before:.3f} knowing nothing"
+    )
+    out.print(f"teacher: {sha}", soft_wrap=True)
+
+
 @study_app.command()
 def exploitability(
     run: RunName,

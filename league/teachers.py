@@ -1,4 +1,4 @@
-"""Teachers: networks made from recorded games, which learners begin as and are reset to."""
+"""Teachers: networks made from recorded games or of other players, which learners begin as."""
 
 from __future__ import annotations
 
@@ -7,14 +7,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
+
+import envs
 from agents import weights
+from agents.distillation import Distilled, distil
 from agents.errors import WeightsError
 from agents.imitation import Demonstrations, Imitation, imitate
+from agents.policy import NetworkPolicy
 from league.checkpoints import CheckpointStore
 from league.config import RunConfig
 from league.db.league_state import KEPT_EPISODES
 from league.errors import CheckpointError, ConfigError, LeagueError
+from league.players import load_policy
+from league.records import Snapshot
 from league.services import LeagueService
+
+# Played at once.
+DISTILLED_GAMES = 256
 
 
 def require_teachers(config: RunConfig, store: CheckpointStore, source: str = "config") -> None:
@@ -30,6 +40,56 @@ def require_teachers(config: RunConfig, store: CheckpointStore, source: str = "c
         wanted = config.network_spec(entry, config.game_spec())
         if spec != wanted:
             raise ConfigError(f"{path}: it is of {spec}, the player's network is {wanted}")
+
+
+def distilled(
+    snapshot: Snapshot,
+    store: CheckpointStore,
+    *,
+    players: Sequence[str] = (),
+    decisions: int = 1_000_000,
+    seed: int = 0,
+) -> tuple[Distilled, dict[str, float]]:
+    """Makes one player of many: of the players named, or of the pool's equilibrium.
+
+    Returns:
+      It, and the share of each player in it.
+
+    Raises:
+      LeagueError: no such player. AgentError: one remembers. CheckpointError: weights are gone.
+    """
+    run_id = snapshot.run.id
+    config = RunConfig.from_data(snapshot.run.config, f"run {run_id}")
+    spec = config.game_spec()
+    here = {p.name: p for p in snapshot.players if p.checkpoint or p.learner_state}
+    if unknown := [name for name in players if name not in here]:
+        raise LeagueError(f"no player {unknown[0]!r} with a network in run {run_id}")
+    shares = dict.fromkeys(players, 1.0 / max(1, len(players)))
+    if not players:
+        nash = snapshot.ratings.get("nash", {})
+        shares = {name: nash[name].mu for name in here if name in nash and nash[name].mu > 0.0}
+        if not shares:  # not surveyed yet, or nobody but bots in it
+            shares = {name: 1.0 / len(here) for name in here}
+    networks = [
+        load_policy(
+            store,
+            spec,
+            bot=None,
+            checkpoint=here[name].checkpoint or here[name].learner_state,
+            seed=seed,
+            dtype=torch.float32,
+        )
+        for name in shares
+    ]
+    teachers = [n for n in networks if isinstance(n, NetworkPolicy)]
+    game = envs.make(config.game, DISTILLED_GAMES, seed, forfeit_illegal=True)
+    try:
+        student = config.network_spec(config.players[0], spec)
+        made = distil(game, teachers, list(shares.values()), student, decisions=decisions, seed=seed)
+    finally:
+        game.close()
+    total = sum(shares.values())
+    return made, {name: share / total for name, share in shares.items()}
 
 
 def recorded(service: LeagueService, run_id: str) -> Iterator[dict[str, Any]]:

@@ -58,6 +58,23 @@ def test_a_player_begins_as_its_teacher_is_pulled_to_it_and_returns_to_it(
     assert resumed.state() == state
 
 
+def test_the_pool_becomes_one_player(stores: Stores, played_run: str) -> None:
+    home = str(Path(stores.checkpoint_url).parent)
+    answer = cli.inside("distil", "latest", "--home", home, "--decisions", "150000", "--json")
+    assert answer.returncode == 0, answer.stderr
+    facts = json.loads(answer.stdout)
+    assert sum(facts["shares"].values()) == pytest.approx(1.0)
+    assert facts["kl"] < 0.01  # they have hardly begun to learn
+    assert facts["decisions"] >= 150_000
+    store = CheckpointStore(stores.checkpoint_url)
+    _, spec = weights.load_network(store.get(facts["sha256"]))
+    config = RunConfig.from_data(stores.service().run(played_run).config)
+    assert spec == config.network_spec(config.players[0], config.game_spec())
+    answer = cli.inside("distil", "latest", "--home", home, "--player", "main.0", "--player", "random")
+    assert answer.returncode == 2
+    assert "no player 'random' with a network" in answer.stderr
+
+
 def test_teachers_that_cannot_be_had_are_refused_before_anything_runs(
     stores: Stores, teacher: tuple[str, str], tmp_path: Path
 ) -> None:
