@@ -27,8 +27,8 @@ MEASURED = 0.1
 class Distilled:
     """What came of it.
 
-    `kl`: KL(player ‖ student) in nats, the mean over decisions of games it has not learnt from; `kl_before`:
-    before it had learnt anything.
+    `kl`: KL(player ‖ student) in nats, the mean over the last tenth of the decisions, which it has not learnt
+    from; `kl_before`: before it had learnt anything.
     """
 
     checkpoint: bytes

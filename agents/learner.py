@@ -406,17 +406,18 @@ class Learner:
             yield self._pulled(loss, heads, seen, drawn.legal.flatten(0, 1), pulls)
 
     def _heads(self, seen: Seen) -> torch.Tensor:
-        def ways(seen: Seen) -> torch.Tensor:
+        def own(part: Seen) -> torch.Tensor:
             with self._autocast():
-                return seen.heads(self._network, self._forward).float()
+                return part.heads(self._network, self._forward).float()
 
-        return ways(seen) if self._together is None else self._together.part(ways, seen)
+        return self._shared(own, seen)
 
     def _reference_heads(self, name: str, seen: Seen) -> torch.Tensor:
-        def ways(seen: Seen) -> torch.Tensor:
-            return self._references.heads(name, seen)
+        return self._shared(lambda part: self._references.heads(name, part), seen)
 
-        return ways(seen) if self._together is None else self._together.part(ways, seen)
+    def _shared(self, heads: Callable[[Seen], torch.Tensor], seen: Seen) -> torch.Tensor:
+        """Returns heads of all that is seen; with other processes each asks for a part."""
+        return heads(seen) if self._together is None else self._together.part(heads, seen)
 
     def _agreed(self, number: torch.Tensor) -> float:
         return float(number) if self._together is None else self._together.agreed(number)

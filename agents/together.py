@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,7 +47,8 @@ class Together:
         """
         kind, _, where = place.partition(":")
         if kind == "file":
-            os.environ["GLOO_SOCKET_IFNAME"] = "lo"  # nobody else needs to reach them
+            for library in ("GLOO", "NCCL"):  # nobody else needs to reach them
+                os.environ[f"{library}_SOCKET_IFNAME"] = "lo0" if sys.platform == "darwin" else "lo"
             store: Any = distributed.FileStore(where, size)  # type: ignore[attr-defined]
         else:
             host, _, port = where.rpartition(":")
@@ -60,17 +62,17 @@ class Together:
             Path(where).unlink(missing_ok=True)
         return cls(rank, size)
 
-    def part(self, ways: Callable[[Seen], torch.Tensor], seen: Seen) -> torch.Tensor:
-        """Returns a network's logits and value of everything that is seen, [R, A + 1], as `ways` would.
+    def part(self, heads: Callable[[Seen], torch.Tensor], seen: Seen) -> torch.Tensor:
+        """Returns a network's logits and value of everything that is seen, [R, A + 1], as `heads` would.
 
         Args:
-          ways: asked about this process's part alone; the gradient flows through that.
+          heads: asked about this process's part alone; the gradient flows through that.
         """
         each = -(-seen.count // self.size)
         first = min(self.rank * each, seen.count)
         length = min(each, seen.count - first)
         # With fewer rows than processes some have none; they look at the first for its shape.
-        own = ways(seen.part(first, length) if length else seen.part(0, 1))
+        own = heads(seen.part(first, length) if length else seen.part(0, 1))
         own = own.reshape(-1, max(length, 1), own.shape[-1]).transpose(0, 1)  # [count, T or 1, A + 1]
         sent = own.new_zeros(each, *own.shape[1:])
         sent[:length] = own.detach()[:length]

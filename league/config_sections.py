@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from agents.algorithms.config import Algorithm, LearningConfig, QLearningConfig, Schedule
-from agents.network_spec import KINDS, OWN
+from agents.network_spec import KINDS, OWN, NetworkSpec
 from league.config_errors import nearest
 from matchmaking.evaluation import EvaluationRule
 from matchmaking.population import PopulationRule
@@ -79,6 +79,12 @@ class NetworkConfig(Section):
         False,
         description="observations, by mean and variance of those seen so far, kept with the weights",
     )
+
+    @classmethod
+    def of(cls, spec: NetworkSpec) -> NetworkConfig:
+        """Returns what a config says of a network that is there already."""
+        said = {name: getattr(spec, name) for name in cls.model_fields}
+        return cls(**said | {"memory": spec.memory or None, "critic": spec.critic or "shared"})
 
     @field_validator("kind")
     @classmethod

@@ -424,6 +424,7 @@ class ControlService:
         from agents import weights
         from league.checkpoints import CheckpointStore
         from league.config import RunConfig
+        from league.config_sections import NetworkConfig
 
         config = RunConfig.from_data(self._runs.get(run_id).config)
         roster = config.roster()
@@ -441,8 +442,12 @@ class ControlService:
         if sha is None:
             raise BadRequestError(f"{source.name} has no network that could learn")
         _, spec = weights.load_network(CheckpointStore(self._checkpoint_url).get(sha))
-        names = ("kind", "normalise", "channels", "blocks")
-        entry["network"] = {name: getattr(spec, name) for name in names} | {"hidden": list(spec.hidden)}
+        if spec.critic == "team" and not config.shows_teams:
+            raise BadRequestError(
+                f"the critic of {source.name} is to see what teammates see, which this run shows nobody; "
+                "launch one with network.critic: team"
+            )
+        entry["network"] = NetworkConfig.of(spec).model_dump(mode="json", exclude_none=True)
         if share is not None:
             entry["share"] = share
         data = config.model_dump(mode="json", exclude_none=True)

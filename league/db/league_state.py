@@ -281,7 +281,7 @@ def pair_values(pair: PairRow) -> dict[str, Any]:
     }
 
 
-def _seats(row: PayoffRow | SeriesTable | Row[Any]) -> Seats:
+def _seats(row: SeriesTable | Row[Any]) -> Seats:
     return (
         (row.wins_seat_0, row.draws_seat_0, row.losses_seat_0),
         (row.wins_seat_1, row.draws_seat_1, row.losses_seat_1),

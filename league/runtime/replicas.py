@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import tempfile
 from typing import TYPE_CHECKING, Any
 
 import ray
+from ray.exceptions import GetTimeoutError
 
 if TYPE_CHECKING:
     from agents.algorithms.config import LearningConfig
@@ -62,7 +64,8 @@ class Replicas:
 
     def explain(self) -> None:
         """Raises what went wrong with the others, if that is why the leader failed."""
-        ray.get(self._calls, timeout=10)
+        with contextlib.suppress(GetTimeoutError):
+            ray.get(self._calls, timeout=10)
 
     def use_threads(self, count: int) -> None:
         """Has the others learn in so many threads."""

@@ -282,7 +282,7 @@ class RolloutPlayer:
         network = self._networks[update.player]
         network.load_state_dict({k: torch.tensor(v) for k, v in update.weights.items()})
         policy = NetworkPolicy(network, self._dtype)
-        policy.sees = self._config.network_spec(self._config.roster()[update.player], self._spec).seen_size
+        policy.sees = getattr(network, "sees", self._spec.observation_size)
         return policy
 
     def _forget(self, name: str) -> None:

@@ -23,20 +23,28 @@ from ray.tune.registry import register_env
 LEARNER = "main"
 
 
-def make_algorithm(options: argparse.Namespace) -> Any:
-    """Returns PPO over the game; which seat learns and whom it meets is drawn by episode."""
-    register_env("game", lambda _: OpenSpielEnv(pyspiel.load_game(options.game)))
-    frozen = [f"frozen_{k}" for k in range(options.frozen)]
+def make_algorithm(
+    game: str, *, runners: int, envs: int, frozen: int, meets_itself: bool = False, **training: Any
+) -> Any:
+    """Returns PPO over the game; which seat learns and whom it meets is drawn by episode.
+
+    Args:
+      frozen: other players, `frozen_0` and so on. meets_itself: in half of the games.
+      training: PPO's own numbers.
+    """
+    register_env("game", lambda _: OpenSpielEnv(pyspiel.load_game(game)))
+    others = [f"frozen_{k}" for k in range(frozen)]
 
     def seated(agent: int, episode: Any, **_: Any) -> str:
         drawn = hash(episode.id_)
-        return LEARNER if drawn % 2 == agent else frozen[drawn // 2 % len(frozen)]
+        alone = meets_itself and drawn // 2 % 2 == 0
+        return LEARNER if alone or drawn % 2 == agent else others[drawn // 4 % len(others)]
 
-    policies = [LEARNER, *frozen]
+    policies = [LEARNER, *others]
     config = (
         PPOConfig()
         .environment("game")
-        .env_runners(num_env_runners=options.runners, num_envs_per_env_runner=options.envs)
+        .env_runners(num_env_runners=runners, num_envs_per_env_runner=envs)
         .learners(num_learners=0)
         .multi_agent(policies=set(policies), policy_mapping_fn=seated, policies_to_train=[LEARNER])
         .rl_module(
@@ -45,11 +53,7 @@ def make_algorithm(options: argparse.Namespace) -> Any:
                 fcnet_hiddens=[128, 128], fcnet_activation="relu", vf_share_layers=True
             ),
         )
-        .training(
-            train_batch_size_per_learner=options.batch,
-            minibatch_size=options.minibatch,
-            num_epochs=options.epochs,
-        )
+        .training(**training)
     )
     return config.build_algo()
 
@@ -66,7 +70,15 @@ def main() -> None:
     parser.add_argument("--frozen", type=int, default=15)
     options = parser.parse_args()
     ray.init(num_cpus=4, include_dashboard=False, log_to_driver=False, configure_logging=False)
-    algorithm = make_algorithm(options)
+    algorithm = make_algorithm(
+        options.game,
+        runners=options.runners,
+        envs=options.envs,
+        frozen=options.frozen,
+        train_batch_size_per_learner=options.batch,
+        minibatch_size=options.minibatch,
+        num_epochs=options.epochs,
+    )
 
     def counts() -> tuple[int, int]:
         result = algorithm.train()

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from league.config import RunConfig
+from league.config_sections import NetworkConfig
 from league.errors import ConfigError, ConflictError
 from league.live_config import require_same_logits
 
@@ -229,3 +230,21 @@ def test_weights_do_not_go_over_to_an_algorithm_that_reads_them_otherwise(
     else:
         with pytest.raises(ConflictError, match=r"main\.0: the logits of r2d2 are values divided"):
             require_same_logits(old, new)
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        {"hidden": [8, 9], "popart": True, "normalise": True},
+        {"hidden": [8], "memory": "gru", "memory_units": 5},
+        {"hidden": [8], "critic": "team"},
+        {"hidden": [8], "critic": "separate", "channels": 4, "blocks": 1},
+    ],
+)
+def test_who_is_branched_keeps_its_network(network: dict[str, Any]) -> None:
+    data = GOOD | {"game": "pettingzoo:mpe2.simple_spread_v3", "anchors": [], "network": network}
+    config = RunConfig.from_data(data)
+    spec = config.network_spec(config.players[0], config.game_spec())
+    again = config.model_copy(update={"network": NetworkConfig.of(spec)})
+    assert again.network == config.network
+    assert again.network_spec(again.players[0], again.game_spec()) == spec

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from league.db.pages import Pool
+from league.printing import print_standings
 from league.records import PlayerRecord
+from league.simulation import NOBODY
 from league.standings import Standing, standings, superiority
 from matchmaking.ratings.base import Rating
 
@@ -51,3 +54,17 @@ def test_superiority_is_of_the_difference_of_two_normals() -> None:
     rows = ranked({"a": Rating(28.0, 3.0, 100), "b": Rating(25.0, 4.0, 100)})
     assert rows[0].superiority == pytest.approx(0.7257, abs=1e-4)
     assert rows[1].superiority is None
+
+
+def test_a_large_pool_is_not_printed_whole_unless_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = ranked({f"p{k}": Rating(float(k), 1.0, 100) for k in range(9)})
+    rows[-1] = replace(rows[-1], state="learning")  # it stands last, and is shown all the same
+    run = replace(NOBODY, id="r")
+    print_standings(run, rows, limit=3)
+    some = capsys.readouterr().out
+    print_standings(run, rows)
+    everybody = capsys.readouterr().out
+    assert [f"p{k}" for k in range(9) if f"p{k} " in some] == ["p0", "p6", "p7", "p8"]
+    assert "5 more: league standings r" in some
+    assert all(f"p{k} " in everybody for k in range(9))
+    assert "more:" not in everybody

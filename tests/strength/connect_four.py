@@ -67,9 +67,11 @@ def _exploited(home: Path, target: Trained) -> float:
 def _train_rllib(folder: Path) -> Path:
     """Trains RLlib's player for as long, in an environment of its own; returns the file of its weights."""
     python, weights = ROOT / ".venv-peers/bin/python", folder / "rllib.npz"
-    script = Path(__file__).with_name("rllib_player.py")
-    command = [str(python), str(script), "--seconds", str(60 * MINUTES), "--out", str(weights)]
-    subprocess.run(command, check=True, capture_output=True, text=True, timeout=60 * MINUTES + 600)
+    module = ("-m", "tests.strength.rllib_player", "--seconds", str(60 * MINUTES), "--out", str(weights))
+    most = 60 * MINUTES + 600
+    done = subprocess.run([python, *module], cwd=ROOT, capture_output=True, text=True, timeout=most)
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr[-2000:])
     return weights
 
 

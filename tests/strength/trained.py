@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,8 +40,6 @@ class Trained:
         config: of this repository. home: where it runs; others may have run there.
         guest: RUN:PLAYER of another league there, which it has in its pool from the first game on.
         """
-        begin = time.perf_counter()
-        self.home = home
         file, there = str(CONFIGS / config), ("--home", str(home))
         if guest is None:
             self._league("run", file, *there, "--no-web")
@@ -54,11 +51,10 @@ class Trained:
         self.store = CheckpointStore(self.stores.checkpoint_url)
         self.service = self.stores.service()
         self.run = self.service.resolve("latest")
-        self.seconds = time.perf_counter() - begin
 
-    def main(self, name: str = "main.0") -> Policy:
-        """Returns a learning player as it ended."""
-        player = self.service.player(self.run.id, name)
+    def main(self) -> Policy:
+        """Returns the main as it ended."""
+        player = self.service.player(self.run.id, "main.0")
         return load_policy(
             self.store,
             spec_of(self.run.game),
