@@ -58,7 +58,7 @@ class Together:
             torch.cuda.set_device(rank % torch.cuda.device_count())
         backend = "nccl" if device.type == "cuda" else "gloo"
         distributed.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=WAIT)
-        distributed.barrier()  # whoever is still on the way in reads the file
+        distributed.all_reduce(torch.zeros(1, device=device))  # whoever is still on the way in reads the file
         if kind == "file" and rank == 0:
             Path(where).unlink(missing_ok=True)
         return cls(rank, size)
