@@ -34,7 +34,7 @@ conformance: $(READY)
 	$(BIN)/league games report docs/games.md
 
 client: $(READY)
-	$(BIN)/python -m league.client_writer
+	$(BIN)/python -m league.client.writer
 
 fuzz: $(READY)
 	$(BIN)/python -m tests.fuzz

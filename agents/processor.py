@@ -33,6 +33,12 @@ def keep_freed_pages() -> None:
         libc.mallopt(_M_ARENA_MAX, _HEAPS)
 
 
+def prepare_process() -> None:
+    """What a process that runs networks begins with: one thread, and kept pages."""
+    torch.set_num_threads(1)  # a process a core: more threads would fight over it
+    keep_freed_pages()
+
+
 def has_fast_bfloat16() -> bool:
     """Whether this processor multiplies bfloat16 in hardware (elsewhere it would be slower than float32)."""
     return bool(torch.cpu._is_avx512_bf16_supported())

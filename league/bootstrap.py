@@ -6,16 +6,16 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from league.access import AccessService
-from league.acting import ActingService
-from league.control import ControlService
-from league.db.idempotency import IdempotencyRepository
-from league.db.session import Database
+from league.control.access import AccessService
+from league.control.services import LeagueService
+from league.control.steering import ControlService
+from league.control.webhooks import WebhookService
 from league.errors import DatabaseError
-from league.playing import PlayService
-from league.services import LeagueService
+from league.serving.acting import ActingService
+from league.serving.playing import PlayService
 from league.settings import Settings
-from league.webhooks import WebhookService
+from league.store.repositories.idempotency import IdempotencyRepository
+from league.store.session import Database
 
 DATABASE_VARIABLE, CHECKPOINTS_VARIABLE = "LEAGUE_DATABASE_URL", "LEAGUE_CHECKPOINT_URL"
 

@@ -14,8 +14,8 @@ import pytest
 import torch
 
 from league.bootstrap import Stores
-from league.config import RunConfig
-from league.db.session import Database
+from league.config.run import RunConfig
+from league.store.session import Database
 from tests.serial_league import play
 
 torch.set_num_threads(1)

@@ -20,15 +20,15 @@ from typing import Any
 import numpy as np
 import psutil
 
-from agents.networks import build
-from agents.weights import dump_network
+from agents.networks.build import build
+from agents.networks.weights import dump_network
 from league.bootstrap import Stores
-from league.checkpoints import CheckpointStore
-from league.config import RunConfig
-from league.db.league_state import LeagueRepository
-from league.db.models import PayoffRow, PlayerRow, RatingRow
+from league.config.run import RunConfig
 from league.errors import LeagueError
-from league.manager import LeagueManager
+from league.pool.manager import LeagueManager
+from league.store.checkpoints import CheckpointStore
+from league.store.models import PayoffRow, PlayerRow, RatingRow
+from league.store.repositories.league_state import LeagueRepository
 from tests import command_line as cli
 
 PAIRS = 300_000
@@ -108,7 +108,7 @@ def load_seconds(stores: Stores, run_id: str) -> float:
     begin = time.perf_counter()
     snapshot = LeagueRepository(stores.open_database(upgrade=False), run_id).load()
     manager = LeagueManager(RunConfig.from_data(snapshot.run.config), snapshot)
-    manager.next_training_series(1000)
+    manager.matchmaker.next_training_series(1000)
     return time.perf_counter() - begin
 
 

@@ -30,9 +30,9 @@ import numpy as np
 import psutil
 
 from league.bootstrap import Stores
-from league.config import RunConfig
-from league.db.models import EventRow, PayoffRow, PlayerRow, RatingHistoryRow, RatingRow, SeriesTable
-from league.db.session import Database
+from league.config.run import RunConfig
+from league.store.models import EventRow, PayoffRow, PlayerRow, RatingHistoryRow, RatingRow, SeriesTable
+from league.store.session import Database
 from tests import command_line as cli
 
 PLAYERS, GAMES, SERIES_GAMES = 2000, 1_000_000, 1

@@ -17,7 +17,7 @@ from sqlalchemy import LargeBinary, MetaData, create_engine, func, insert, make_
 from sqlalchemy.engine import Connection
 
 from league.bootstrap import Stores
-from league.db.session import Database
+from league.store.session import Database
 from tests.conftest import make_small_config
 from tests.serial_league import play
 

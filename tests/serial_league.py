@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 
 from league.bootstrap import Stores
-from league.config import RunConfig
-from league.records import RunRecord
+from league.config.run import RunConfig
+from league.pool.records import RunRecord
 from league.runtime.messages import RunStatus
 from league.runtime.supervisor import Supervisor
 

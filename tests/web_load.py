@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from agents.learner import UpdateMetrics
+from agents.learning.learner import UpdateMetrics
 from league.bootstrap import Stores
-from league.config import RunConfig
-from league.db.models import MetricsRow, RatingHistoryRow
-from league.db.runs import find_run
-from league.db.session import Database
+from league.config.run import RunConfig
+from league.store.models import MetricsRow, RatingHistoryRow
+from league.store.repositories.runs import find_run
+from league.store.session import Database
 from tests import command_line as cli
 from tests.browser.chromium import ARGUMENTS, CHROMIUM
 from tests.load import GAMES, PLAYERS, TRAINING, large_run, moves_of, served

@@ -16,9 +16,9 @@ from fastapi.staticfiles import StaticFiles
 from starlette.middleware.gzip import GZipMiddleware
 
 from league.bootstrap import Services, Stores
-from league.caching import Kept
-from league.schemas import Problem
-from league.webhooks import WebhookSender
+from league.client.schemas import Problem
+from league.control.cache import Kept
+from league.control.webhooks import WebhookSender
 from web import docs, login, problems
 from web.api import admin, events, health, matches, players, plays, runs
 from web.examples import add_examples

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 from starlette.concurrency import run_in_threadpool
 
+from league.control.services import LeagueService
 from league.errors import LeagueError
-from league.records import EventRecord, RunRecord
-from league.services import LeagueService
+from league.pool.records import EventRecord, RunRecord
 
 POLL_SECONDS = 0.5
 # Of a listener that does not keep up; then its stream ends, and it resumes where it was.

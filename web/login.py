@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.concurrency import run_in_threadpool
 
-from league.access import Principal
+from league.control.access import Principal
 from league.errors import ForbiddenError, UnauthorizedError
 from web.services import AllServices, principal_of
 from web.sessions import COOKIE, Sessions

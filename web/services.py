@@ -12,13 +12,13 @@ from fastapi import Depends, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.concurrency import run_in_threadpool
 
-from league.access import LOCAL, AccessService, Principal, Scope
 from league.bootstrap import Services
-from league.control import ControlService
+from league.control.access import LOCAL, AccessService, Principal, Scope
+from league.control.services import LeagueService
+from league.control.steering import ControlService
+from league.control.webhooks import WebhookService
 from league.errors import ForbiddenError, UnauthorizedError
-from league.playing import PlayService
-from league.services import LeagueService
-from league.webhooks import WebhookService
+from league.serving.playing import PlayService
 from web.sessions import COOKIE, CSRF_HEADER, SAFE_METHODS, Sessions
 
 bearer = HTTPBearer(

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from fastapi import Response
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 
-from league.access import AccessService, Principal
 from league.bootstrap import Services
+from league.control.access import AccessService, Principal
 
 COOKIE = "league_session"
 CSRF_HEADER = "x-csrf-token"

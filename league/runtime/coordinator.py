@@ -9,17 +9,12 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from agents.seating import Series
-from league.config import RunConfig
-from league.db.league_state import LeagueRepository
-from league.db.session import Database
+from agents.acting.seating import Series
+from league.config.run import RunConfig
 from league.errors import ConfigError
-from league.manager import LeagueManager
-from league.orders import Carried, Order
-from league.patience import Patience
-from league.runtime.doings import Doings
-from league.runtime.heard import Heard
-from league.runtime.homes import home_of
+from league.pool.manager import LeagueManager
+from league.pool.orders import Carried, Order
+from league.runtime.activity import Doings
 from league.runtime.messages import (
     FrozenPlayer,
     LearnerOrders,
@@ -31,6 +26,11 @@ from league.runtime.messages import (
     TakenSnapshot,
 )
 from league.runtime.pace import Pace
+from league.runtime.placements import home_of
+from league.runtime.report_log import Heard
+from league.store.backoff import Patience
+from league.store.repositories.league_state import LeagueRepository
+from league.store.session import Database
 
 METRICS_SECONDS = 2.0
 HISTORY_SECONDS = 4.0
@@ -100,7 +100,7 @@ class Coordinator:
             self._games += report.games
             self._manager.keep_episodes(report.episodes)
         # A report whose answer was lost may come again; its series are counted already.
-        fresh = [r for r in report.results if not self._manager.is_recorded(r)]
+        fresh = [r for r in report.results if not self._manager.matchmaker.is_recorded(r)]
         self._manager.record(fresh)
         self._doings.played(worker, report, self._clock())
         for name, reason in report.unplayable.items():
@@ -127,9 +127,9 @@ class Coordinator:
 
     def _draw(self, report: RolloutReport, now: float) -> tuple[list[Series], list[Series]]:
         """Draws what a worker shall play next: for learning, and for the ratings."""
-        training = self._manager.next_training_series(report.wanted_training, self._pace.episodes)
+        training = self._manager.matchmaker.next_training_series(report.wanted_training, self._pace.episodes)
         rated = self._pace.rated(report.wanted_evaluation, now)
-        evaluation = self._manager.next_evaluation_series(rated)
+        evaluation = self._manager.matchmaker.next_evaluation_series(rated)
         self._pace.rating(sum(s.episodes for s in evaluation))
         return training, evaluation
 
@@ -186,7 +186,7 @@ class Coordinator:
 
     def lose(self, worker: str, reason: str) -> None:
         """A worker has died: what it was to play is taken back."""
-        self._manager.release(self._doings.left(worker))
+        self._manager.matchmaker.release(self._doings.left(worker))
         self.note("worker_lost", worker=worker, reason=reason)
 
     def _home(self, order: Order) -> int:

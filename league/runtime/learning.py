@@ -6,19 +6,19 @@ Plain object: an actor carries it in a Ray run, the serial loop calls it directl
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from agents import weights
 from agents.errors import DivergenceError, WeightsError
 from agents.fragment import Fragment
-from agents.learner import Learner, UpdateMetrics
-from agents.staged import Staged
-from league.checkpoints import CheckpointStore
-from league.config import RunConfig
+from agents.learning.data_parallel import Together
+from agents.learning.learner import Learner, UpdateMetrics
+from agents.networks import weights
+from agents.prefetch import Staged
+from league.config.run import RunConfig
 from league.errors import CheckpointError
-from league.orders import (
+from league.pool.orders import (
     BeginOrder,
     Carried,
     FreezeOrder,
@@ -29,13 +29,22 @@ from league.orders import (
     SnapshotOrder,
     TakeoverOrder,
 )
-from league.patience import Patience
-from league.records import PlayerRecord
-from league.runtime.homes import home_of
+from league.pool.records import PlayerRecord
 from league.runtime.messages import LearnerReport, TakenOver, TakenSnapshot, WeightsUpdate
+from league.runtime.placements import home_of
+from league.store.backoff import Patience
+from league.store.checkpoints import CheckpointStore
 
-if TYPE_CHECKING:
-    from league.runtime.replicas import Replicas
+
+class Followers(Protocol):
+    """Processes that learn as one with this one; see `league.runtime.cluster.replicas`."""
+
+    @property
+    def together(self) -> Together: ...
+
+    def follow(self, player: str, learner: Learner, fragment: Any, progress: float) -> None: ...
+
+    def explain(self) -> None: ...
 
 
 class LearnerPool:
@@ -47,7 +56,7 @@ class LearnerPool:
         checkpoint_url: str,
         worker: int = 0,
         workers: int = 1,
-        replicas: Replicas | None = None,
+        replicas: Followers | None = None,
     ) -> None:
         """Args:
         worker: which of the run's learner processes this is, of `workers`; see `home_of`.

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from agents.episode import Episode
-from agents.seating import Series, SeriesResult
-from league.config import RunConfig
-from league.orders import Carried, LearnerProgress, Order, SnapshotOrder, TakeoverOrder
+from agents.acting.episode import Episode
+from agents.acting.seating import Series, SeriesResult
+from league.config.run import RunConfig
+from league.pool.orders import Carried, LearnerProgress, Order, SnapshotOrder, TakeoverOrder
 
 
 @dataclass(frozen=True)

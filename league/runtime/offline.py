@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from league.config import RunConfig
-from league.db.league_state import LeagueRepository
-from league.db.session import Database
+from league.config.run import RunConfig
 from league.runtime.coordinator import Coordinator
 from league.runtime.learning import LearnerPool
 from league.runtime.messages import LearnerReport
+from league.store.repositories.league_state import LeagueRepository
+from league.store.session import Database
 
 ROUNDS = 50
 

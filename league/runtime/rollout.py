@@ -13,22 +13,23 @@ import torch
 from torch import nn
 
 import envs
-from agents.central import CentralPolicy, Centre
-from agents.collector import Collector, warm_up
+from agents.acting.central import CentralPolicy, Centre
+from agents.acting.collector import Collector, warm_up
+from agents.acting.policy import NetworkPolicy, Policy
+from agents.acting.recorder import Recorder
+from agents.acting.seating import Series, SeriesResult
 from agents.errors import WeightsError
 from agents.fragment import Fragment
-from agents.networks import build
-from agents.policy import NetworkPolicy, Policy
+from agents.networks.build import build
+from agents.players.remote import RemotePolicy
 from agents.processor import resolve_precision
-from agents.recorder import Recorder
-from agents.remote import RemotePolicy
-from agents.seating import Series, SeriesResult
 from envs.team_view import TeamView
-from league.checkpoints import CheckpointStore
-from league.config import PlayerConfig, RunConfig
+from league.config.players import PlayerConfig
+from league.config.run import RunConfig
 from league.errors import CheckpointError
-from league.players import load_policy
 from league.runtime.messages import FrozenPlayer, RolloutOrders, RolloutReport, WeightsUpdate
+from league.store.checkpoints import CheckpointStore
+from league.store.policies import load_policy
 
 # Policies of frozen players kept in memory, in use or not.
 POLICY_CACHE = 256

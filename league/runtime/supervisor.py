@@ -14,13 +14,8 @@ from functools import partial
 from typing import TypeVar
 
 from agents.errors import DeviceError
-from league.checkpoints import CheckpointStore
-from league.config import RunConfig
-from league.config_sections import PlacementConfig
-from league.db.league_state import LeagueRepository
-from league.db.runs import RunRepository
-from league.db.session import Database
-from league.db.thin import thin_held_run
+from league.config.run import RunConfig
+from league.config.sections import PlacementConfig
 from league.errors import (
     BadGamesError,
     LeaseLostError,
@@ -28,11 +23,16 @@ from league.errors import (
     RuntimeFailedError,
     StoreWaitsError,
 )
-from league.patience import Patience
-from league.records import DesiredState, EventRecord, RunRecord, RunState
+from league.pool.records import DesiredState, EventRecord, RunRecord, RunState
 from league.runtime.coordinator import Coordinator
 from league.runtime.messages import RunStatus
 from league.runtime.restarts import Restarts
+from league.store.backoff import Patience
+from league.store.checkpoints import CheckpointStore
+from league.store.repositories.league_state import LeagueRepository
+from league.store.repositories.runs import RunRepository
+from league.store.session import Database
+from league.store.thin import thin_held_run
 
 LEASE_SECONDS = 10.0
 HEARTBEAT_SECONDS = 2.0
@@ -193,7 +193,7 @@ class Supervisor:
             os.environ["RAY_AUTH_MODE"] = "token"
             os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
         # Half a second that a serial run need not pay.
-        from league.runtime.ray_run import RayRun, cluster_ray, local_ray
+        from league.runtime.cluster.run import RayRun, cluster_ray, local_ray
 
         if self._ray_address is None:  # on one machine the processes share what there is
             _require_hardware(config)
@@ -231,7 +231,7 @@ class Supervisor:
     ) -> bool:
         import torch
 
-        from league.runtime.inference import new_server
+        from league.runtime.cluster.inference import new_server
         from league.runtime.learning import LearnerPool
         from league.runtime.rollout import RolloutPlayer
         from league.runtime.serial import run_serial

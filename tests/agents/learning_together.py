@@ -14,9 +14,9 @@ import torch
 
 from agents.algorithms.config import LearningConfig
 from agents.fragment import Fragment
-from agents.learner import Learner, UpdateMetrics
-from agents.network_spec import NetworkSpec
-from agents.together import Together, part_ways
+from agents.learning.data_parallel import Together, part_ways
+from agents.learning.learner import Learner, UpdateMetrics
+from agents.networks.spec import NetworkSpec
 
 MEETINGS = 40  # each may be the one in which somebody is left outside
 

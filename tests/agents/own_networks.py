@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from agents.network_spec import NetworkSpec
+from agents.networks.spec import NetworkSpec
 
 
 def linear(spec: NetworkSpec, bias: bool = True) -> nn.Module:

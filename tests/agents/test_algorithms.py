@@ -12,8 +12,8 @@ from agents.algorithms.config import ALGORITHMS, LearningConfig, Schedule
 from agents.algorithms.loss import explained_variance, kl_to
 from agents.algorithms.off_policy import Lanes, off_policy_loss
 from agents.fragment import Fragment
-from agents.learner import Learner
-from agents.network_spec import NetworkSpec
+from agents.learning.learner import Learner
+from agents.networks.spec import NetworkSpec
 
 SPEC = NetworkSpec(5, 3, (32,))
 BASE = LearningConfig(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 import envs
-from agents.bots import make_bot
-from agents.collector import Collector
+from agents.acting.collector import Collector
+from agents.acting.seating import Series
 from agents.errors import UnknownBotError
-from agents.seating import Series
-from league.arena import Arena
+from agents.players.bots import make_bot
+from league.study.arena import Arena
 from matchmaking.payoff import PayoffMatrix
 from matchmaking.sides import Sides
 

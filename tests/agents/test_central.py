@@ -8,14 +8,14 @@ import torch
 from torch import nn
 
 import envs
-from agents.central import CentralPolicy, InferenceServer, Request
-from agents.collector import Collector
+from agents.acting.central import CentralPolicy, InferenceServer, Request
+from agents.acting.collector import Collector
+from agents.acting.policy import NetworkPolicy
+from agents.acting.seating import Series
 from agents.errors import DeviceError
-from agents.network_spec import NetworkSpec
-from agents.networks import build
-from agents.policy import NetworkPolicy
+from agents.networks.build import build
+from agents.networks.spec import NetworkSpec
 from agents.processor import resolve_device
-from agents.seating import Series
 
 SPEC = NetworkSpec(84, 7, (32,))
 CPU = torch.device("cpu")

@@ -8,13 +8,13 @@ import pytest
 import torch
 
 import envs
-from agents.bots import RandomBot
-from agents.collector import Collector
+from agents.acting.collector import Collector
+from agents.acting.policy import NetworkPolicy
+from agents.acting.seating import Seating, Series
 from agents.fragment import Fragment
-from agents.network_spec import NetworkSpec
-from agents.networks import build
-from agents.policy import NetworkPolicy
-from agents.seating import Seating, Series
+from agents.networks.build import build
+from agents.networks.spec import NetworkSpec
+from agents.players.bots import RandomBot
 from envs.vector_game import VectorGame
 
 SPEC = NetworkSpec(84, 7, (16,))

@@ -12,18 +12,18 @@ from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
 import envs
+from agents.acting.collector import Collector
+from agents.acting.policy import NetworkPolicy
+from agents.acting.seating import Series
 from agents.algorithms.config import LearningConfig, Schedule
-from agents.collector import Collector
 from agents.errors import AgentError
-from agents.learner import Learner
-from agents.network_spec import NetworkSpec
-from agents.networks import build
-from agents.policy import NetworkPolicy
-from agents.seating import Series
-from agents.weights import dump_network, load_network
+from agents.learning.learner import Learner
+from agents.networks.build import build
+from agents.networks.spec import NetworkSpec
+from agents.networks.weights import dump_network, load_network
 from envs.pettingzoo import PettingZooGame
 from envs.team_view import TeamView
-from league.config import RunConfig
+from league.config.run import RunConfig
 from league.errors import ConfigError
 
 SPEC = NetworkSpec(4, 3, (16,), normalise=True, popart=True, critic="team", teammates=2)

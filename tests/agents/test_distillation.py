@@ -10,12 +10,12 @@ import pytest
 import torch
 
 import envs
-from agents.distillation import Distilled, distil
+from agents.acting.policy import NetworkPolicy, probabilities
 from agents.errors import AgentError
-from agents.network_spec import NetworkSpec
-from agents.networks import build
-from agents.policy import NetworkPolicy, probabilities
-from agents.weights import load_network
+from agents.networks.build import build
+from agents.networks.spec import NetworkSpec
+from agents.networks.weights import load_network
+from agents.players.distillation import Distilled, distil
 
 SPEC = NetworkSpec(84, 7, (64,))
 

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 import envs
-from agents.bots import RandomBot, make_bot
-from agents.collector import Collector
+from agents.acting.collector import Collector
+from agents.acting.policy import NetworkPolicy
+from agents.acting.recorder import Recorder
+from agents.acting.seating import Series
 from agents.errors import AgentError
-from agents.imitation import Demonstrations, imitate
-from agents.network_spec import NetworkSpec
-from agents.policy import NetworkPolicy
-from agents.recorder import Recorder
-from agents.seating import Series
-from agents.weights import load_network
-from league.arena import Arena
+from agents.networks.spec import NetworkSpec
+from agents.networks.weights import load_network
+from agents.players.bots import RandomBot, make_bot
+from agents.players.imitation import Demonstrations, imitate
+from league.study.arena import Arena
 from matchmaking.payoff import PayoffMatrix
 from matchmaking.sides import Sides
 

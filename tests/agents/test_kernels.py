@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from agents import kernels
+from agents.acting import kernels
 from agents.algorithms.loss import log_prob_and_entropy
 
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from agents import weights
 from agents.algorithms.config import LearningConfig, Schedule
 from agents.algorithms.ppo import ppo_loss
 from agents.errors import DivergenceError, WeightsError
 from agents.fragment import Fragment
-from agents.learner import Learner
-from agents.network_spec import NetworkSpec
+from agents.learning.learner import Learner
+from agents.networks import weights
+from agents.networks.spec import NetworkSpec
 
 SPEC = NetworkSpec(6, 3, (32,))
 CONFIG = LearningConfig(

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 import torch
 
-from agents import weights
+from agents.acting.policy import NetworkPolicy
+from agents.acting.trajectories import Trajectories
 from agents.algorithms.config import LearningConfig
 from agents.errors import AgentError
-from agents.layers import Normaliser
-from agents.learner import Learner
-from agents.network_spec import NetworkSpec
-from agents.networks import MLP, build, linear_layers
-from agents.policy import NetworkPolicy
-from agents.trajectories import Trajectories
+from agents.learning.learner import Learner
+from agents.networks import weights
+from agents.networks.build import MLP, build, linear_layers
+from agents.networks.layers import Normaliser
+from agents.networks.spec import NetworkSpec
 from envs.native.connect_four import ConnectFour
 from envs.vector_game import Step
 

@@ -7,17 +7,17 @@ import pytest
 import torch
 
 import envs
+from agents.acting.collector import Collector
+from agents.acting.exploration import Exploration
+from agents.acting.policy import NetworkPolicy
+from agents.acting.seating import Series
 from agents.algorithms.config import LearningConfig, QLearningConfig, Schedule
 from agents.algorithms.off_policy import Lanes
 from agents.algorithms.r2d2 import n_step_targets, q_values, r2d2_loss
-from agents.bots import RandomBot
-from agents.collector import Collector
-from agents.exploration import Exploration
-from agents.learner import Learner
-from agents.network_spec import NetworkSpec
-from agents.policy import NetworkPolicy
-from agents.replay import Replay
-from agents.seating import Series
+from agents.algorithms.replay import Replay
+from agents.learning.learner import Learner
+from agents.networks.spec import NetworkSpec
+from agents.players.bots import RandomBot
 
 Q = QLearningConfig()
 

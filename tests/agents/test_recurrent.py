@@ -12,17 +12,17 @@ from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
 import envs
+from agents.acting.collector import Collector
+from agents.acting.policy import NetworkPolicy
+from agents.acting.seating import Series
 from agents.algorithms.config import LearningConfig, Schedule
-from agents.bots import RandomBot
-from agents.collector import Collector
 from agents.errors import AgentError
-from agents.learner import Learner
-from agents.network_spec import MEMORIES, NetworkSpec
-from agents.networks import build
-from agents.policy import NetworkPolicy
-from agents.recurrent import Recurrent
-from agents.seating import Series
-from agents.staged import Staged
+from agents.learning.learner import Learner
+from agents.networks.build import build
+from agents.networks.recurrent import Recurrent
+from agents.networks.spec import MEMORIES, NetworkSpec
+from agents.players.bots import RandomBot
+from agents.prefetch import Staged
 from envs.pettingzoo import PettingZooGame
 
 MLP = NetworkSpec(84, 7, (16,), memory="gru", memory_units=12)

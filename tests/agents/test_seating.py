@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.seating import Seating, Series, SeriesResult
+from agents.acting.seating import Seating, Series, SeriesResult
 
 
 def series(players: tuple[str, ...], episodes: int, **more: object) -> Series:

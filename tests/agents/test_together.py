@@ -13,13 +13,13 @@ import pytest
 import torch
 
 import envs
+from agents.acting.collector import Collector
+from agents.acting.policy import NetworkPolicy
+from agents.acting.seating import Series
 from agents.algorithms.config import LearningConfig, Schedule
-from agents.collector import Collector
 from agents.fragment import Fragment
-from agents.network_spec import NetworkSpec
-from agents.networks import build
-from agents.policy import NetworkPolicy
-from agents.seating import Series
+from agents.networks.build import build
+from agents.networks.spec import NetworkSpec
 from tests.agents.learning_together import Learnt, Lesson, learn
 
 MLP = NetworkSpec(84, 7, (32,), popart=True, normalise=True)

@@ -22,7 +22,7 @@ import psutil
 import torch
 
 from agents.processor import resolve_precision
-from league.bench import measure_parts
+from league.operations.bench import measure_parts
 from tests.bench import cases, footprint, peers
 from tests.bench.cases import Case
 

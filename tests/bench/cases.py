@@ -8,12 +8,12 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents.networks import build
-from agents.weights import dump_network
-from league.access import LOCAL
+from agents.networks.build import build
+from agents.networks.weights import dump_network
 from league.bootstrap import Stores
-from league.config import RunConfig
-from league.control import NewPlayer
+from league.config.run import RunConfig
+from league.control.access import LOCAL
+from league.control.sources import NewPlayer
 from league.runtime.messages import RunStatus
 from league.runtime.supervisor import Supervisor
 

@@ -17,13 +17,13 @@ from pathlib import Path
 
 import numpy as np
 
-from agents.seating import Series, SeriesResult
+from agents.acting.seating import Series, SeriesResult
 from league.bootstrap import Stores
-from league.config import RunConfig
-from league.db.runs import RunRepository
+from league.config.run import RunConfig
 from league.runtime.coordinator import Coordinator
 from league.runtime.messages import RolloutOrders, RolloutReport
-from league.simulation import STEPS_PER_EPISODE, Truth
+from league.store.repositories.runs import RunRepository
+from league.study.simulation import STEPS_PER_EPISODE, Truth
 
 # What a core plays a second of Connect Four, by which a worker's reports are sized.
 GAMES_A_SECOND = 20_000.0

@@ -20,7 +20,7 @@ from envs.isolation import ProcessTable
 from envs.pettingzoo import PettingZooGame
 from envs.registry import known_ids
 from envs.table import TableOptions
-from league.config import RunConfig
+from league.config.run import RunConfig
 
 IDS = [i for i in known_ids() if i.startswith("pettingzoo:")]
 # The images of these are hundreds of kilobytes; as a league would play them they are small.

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import psutil
 
-from league.db.runs import RunRepository
+from league.store.repositories.runs import RunRepository
 from tests import command_line as cli
 from tests.faults.site import KINDS, SERVER, SUPERVISORS, Site
 

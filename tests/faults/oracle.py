@@ -7,10 +7,10 @@ from typing import Any
 
 from sqlalchemy import select
 
-from league.checkpoints import CheckpointStore
-from league.db.check import check_run
-from league.db.models import PlayerRow, RunRow, SeriesTable
-from league.db.session import Database
+from league.store.check import check_run
+from league.store.checkpoints import CheckpointStore
+from league.store.models import PlayerRow, RunRow, SeriesTable
+from league.store.session import Database
 from tests.faults.site import Site
 
 # A transaction that began earlier may become visible later than a younger one's.

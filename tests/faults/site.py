@@ -15,7 +15,7 @@ import psutil
 
 from league.bootstrap import Stores
 from league.client import LeagueClient
-from league.services import LeagueService
+from league.control.services import LeagueService
 from tests import command_line as cli
 
 SUPERVISORS = ("first", "second")

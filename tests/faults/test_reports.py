@@ -6,15 +6,15 @@ import random
 from collections.abc import Callable
 
 from league.bootstrap import Stores
-from league.checkpoints import CheckpointStore
-from league.config import RunConfig
-from league.db.check import check_run
-from league.db.runs import RunRepository
+from league.config.run import RunConfig
 from league.runtime.coordinator import Coordinator
 from league.runtime.learning import LearnerPool
 from league.runtime.messages import RolloutReport
 from league.runtime.rollout import RolloutPlayer
 from league.runtime.serial import run_serial
+from league.store.check import check_run
+from league.store.checkpoints import CheckpointStore
+from league.store.repositories.runs import RunRepository
 
 
 class Unreliable(Coordinator):

@@ -10,7 +10,7 @@ from unittest import mock
 
 import pytest
 
-from league.services import LeagueService
+from league.control.services import LeagueService
 from tests import command_line as cli
 from tests.integration.test_ray_run import league_of, wait_for
 

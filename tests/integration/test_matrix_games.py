@@ -11,12 +11,12 @@ import numpy.typing as npt
 import pytest
 import torch
 
-from agents import weights
+from agents.networks import weights
 from envs.native.matrix import parse_tables
 from league.bootstrap import Stores
-from league.checkpoints import CheckpointStore
-from league.config import RunConfig
-from league.db.league_state import LeagueRepository
+from league.config.run import RunConfig
+from league.store.checkpoints import CheckpointStore
+from league.store.repositories.league_state import LeagueRepository
 from matchmaking import meta_game
 from tests.serial_league import play
 

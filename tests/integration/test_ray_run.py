@@ -16,11 +16,11 @@ import pytest
 import ray
 
 from league.bootstrap import Stores
-from league.config import RunConfig
+from league.config.run import RunConfig
+from league.control.services import LeagueService
 from league.errors import LeagueError
-from league.runtime.borrowed import fetched
-from league.runtime.ray_run import local_ray
-from league.services import LeagueService
+from league.runtime.cluster.object_store import fetched
+from league.runtime.cluster.run import local_ray
 from tests import command_line as cli
 from tests.conftest import ON_POSTGRES
 

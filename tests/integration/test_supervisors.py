@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from league.bootstrap import Stores
-from league.checkpoints import CheckpointStore
-from league.config import RunConfig
-from league.db.check import check_run
+from league.config.run import RunConfig
+from league.store.check import check_run
+from league.store.checkpoints import CheckpointStore
 from tests import command_line as cli
 from tests.conftest import ON_POSTGRES
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import psutil
 
 from league.bootstrap import Stores
-from league.config import RunConfig
+from league.config.run import RunConfig
 from tests import command_line as cli
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from league.analysis import analyse, write_plots
 from league.bootstrap import Stores
-from league.checkpoints import CheckpointStore
-from league.db.check import check_run
-from league.records import PairRow, PlayerRecord, RunRecord, SeriesRow, Snapshot
+from league.pool.records import PairRow, PlayerRecord, RunRecord, SeriesRow, Snapshot
+from league.store.check import check_run
+from league.store.checkpoints import CheckpointStore
+from league.study.analysis import analyse, write_plots
 
 RUN = RunRecord("r", "n", "g", 0, {}, "running", "running", 0, 0, None, 0, 0, 0, 0, None, None, 1)
 

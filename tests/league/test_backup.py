@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from league.backup import back_up, restore
 from league.bootstrap import Stores
-from league.checkpoints import CheckpointStore
-from league.config import RunConfig
-from league.db.archive import read_rows
-from league.db.check import check_run
-from league.db.session import Database
+from league.config.run import RunConfig
+from league.control.services import LeagueService
 from league.errors import BadRequestError, ConflictError, LeagueError
 from league.runtime.supervisor import Supervisor
-from league.services import LeagueService
+from league.store.archive import read_rows
+from league.store.backup import back_up, restore
+from league.store.check import check_run
+from league.store.checkpoints import CheckpointStore
+from league.store.session import Database
 from tests import command_line as cli
 from tests.serial_league import play
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from league.checkpoints import CheckpointStore
 from league.errors import CheckpointError
+from league.store.checkpoints import CheckpointStore
 
 
 @pytest.mark.parametrize("scheme", ["", "file://", "memory://"])
@@ -39,7 +39,7 @@ def test_a_crash_before_the_rename_leaves_no_checkpoint(
     def crash(*_: object) -> None:
         raise OSError("power cut")
 
-    monkeypatch.setattr("league.checkpoints.os.replace", crash)
+    monkeypatch.setattr("league.store.checkpoints.os.replace", crash)
     with pytest.raises(OSError, match="power cut"):
         store.put(b"weights")
     assert not list(tmp_path.rglob("*.safetensors"))

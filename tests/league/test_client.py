@@ -8,18 +8,17 @@ from pathlib import Path
 import httpx
 import pytest
 
-from league.async_client import AsyncLeagueClient
 from league.bootstrap import Stores
-from league.client import LeagueClient
-from league.client_writer import TARGET, written
-from league.connection import connect
+from league.cli.connection import connect
+from league.client import AsyncLeagueClient, LeagueClient
+from league.client.writer import TARGET, written
 from league.errors import ApiError, TransportError
-from league.web_server import BackgroundServer, bind
+from league.operations.web_server import BackgroundServer, bind
 from tests.command_line import free_port
 
 
 def test_the_client_without_asyncio_is_the_other_one_without_asyncio() -> None:
-    assert TARGET.read_text() == written()
+    assert {path.name: path.read_text() for path in TARGET.glob("*.py")} == written()
 
 
 def test_a_league_is_steered_from_python(stores: Stores, played_run: str, tmp_path: Path) -> None:
@@ -80,13 +79,13 @@ def test_events_are_followed_over_the_network(
 
         assert asyncio.run(asyncio.wait_for(follow(), 20)) == ["frozen", "unfrozen"]
         shut = LeagueClient("http://127.0.0.1:1")
-        monkeypatch.setattr("league.client.FIRST_WAIT_SECONDS", 0.01)
+        monkeypatch.setattr("league.client.synchronous.transport.FIRST_WAIT_SECONDS", 0.01)
         with pytest.raises(TransportError, match=r"127\.0\.0\.1:1"):
             shut.runs()
 
 
 def test_a_busy_server_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("league.client.FIRST_WAIT_SECONDS", 0.01)
+    monkeypatch.setattr("league.client.synchronous.transport.FIRST_WAIT_SECONDS", 0.01)
     seen: list[str | None] = []
 
     def answer(request: httpx.Request) -> httpx.Response:

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
-from league.config import RunConfig
-from league.config_sections import NetworkConfig
+from league.config.live import require_same_logits
+from league.config.run import RunConfig
+from league.config.sections import NetworkConfig
 from league.errors import ConfigError, ConflictError
-from league.live_config import require_same_logits
 
 ROOT = Path(__file__).parents[2]
 CONFIGS = ROOT / "configs"

@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from league.bootstrap import Stores
-from league.checkpoints import CheckpointStore
-from league.db.check import check_run
-from league.db.league_state import LeagueRepository
-from league.db.models import Base
-from league.db.runs import RunRepository, find_run
-from league.db.session import Database
-from league.db.views import LeagueViews
 from league.errors import DatabaseError, LeaseLostError, NotFoundError
-from league.records import Changes, EventRecord, PairRow, PlayerRecord, SeriesRow
+from league.pool.records import Changes, EventRecord, PairRow, PlayerRecord, SeriesRow
+from league.store.check import check_run
+from league.store.checkpoints import CheckpointStore
+from league.store.models import Base
+from league.store.repositories.league_state import LeagueRepository
+from league.store.repositories.runs import RunRepository, find_run
+from league.store.repositories.views import LeagueViews
+from league.store.session import Database
 from matchmaking.ratings.base import Rating
 
 

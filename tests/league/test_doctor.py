@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from league.bootstrap import Stores
-from league.doctor import Finding, examine
+from league.operations.doctor import Finding, examine
 from tests import command_line as cli
 
 

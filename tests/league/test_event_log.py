@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from league.bootstrap import Stores
-from league.db.league_state import LeagueRepository
-from league.event_log import EventLog, log_to_stderr, logger
-from league.records import EventRecord
+from league.control.event_log import EventLog, log_to_stderr, logger
+from league.pool.records import EventRecord
+from league.store.repositories.league_state import LeagueRepository
 
 
 @pytest.fixture(autouse=True)

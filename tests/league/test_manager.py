@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from agents.seating import Series, SeriesResult
-from league.config import RunConfig
-from league.manager import LeagueManager
-from league.orders import LearnerProgress, SnapshotOrder, TakeoverOrder
-from league.records import Changes, RunRecord, Snapshot
+from agents.acting.seating import Series, SeriesResult
+from league.config.run import RunConfig
+from league.pool.manager import LeagueManager
+from league.pool.orders import LearnerProgress, SnapshotOrder, TakeoverOrder
+from league.pool.records import Changes, RunRecord, Snapshot
 from matchmaking.errors import DuplicateResultError, ResultError
 from matchmaking.ratings.trueskill import TrueSkill
 
@@ -68,14 +68,14 @@ def test_learners_are_served_by_their_shares(small_config: Make) -> None:
     manager = founded(small_config())
     steps: Counter[str] = Counter()
     for _ in range(200):
-        for series in manager.next_training_series(160):
+        for series in manager.matchmaker.next_training_series(160):
             steps[series.players[0]] += series.episodes * (2 if series.learners[1] else 1)
     assert steps["main.0"] / steps["main_exploiter.0"] == pytest.approx(2.0, rel=0.02)
 
 
 def test_self_play_is_learnt_from_both_seats_and_other_games_from_one(small_config: Make) -> None:
     manager = founded(small_config())
-    for series in manager.next_training_series(1600):
+    for series in manager.matchmaker.next_training_series(1600):
         assert series.learners == (True, series.players[0] == series.players[1])
 
 
@@ -97,7 +97,7 @@ def test_a_series_reported_twice_counts_once(small_config: Make) -> None:
         manager.record([outcome, outcome])
     assert manager.payoff.games("main.0", "random") == 0  # none of a refused report is taken in
     manager.record([outcome])
-    assert manager.is_recorded(outcome)
+    assert manager.matchmaker.is_recorded(outcome)
     with pytest.raises(DuplicateResultError, match="series 0 has been reported before"):
         manager.record([outcome])
     assert manager.payoff.games("main.0", "random") == 16
@@ -261,7 +261,7 @@ def test_changes_are_handed_out_until_they_are_written(small_config: Make) -> No
 
 def test_evaluation_pairs_people_who_exist(small_config: Make) -> None:
     manager = founded(small_config())
-    drawn = manager.next_evaluation_series(400)
+    drawn = manager.matchmaker.next_evaluation_series(400)
     assert sum(s.episodes for s in drawn) >= 400
     assert all(s.purpose == "evaluation" and s.learners == (False, False) for s in drawn)
     assert {p for s in drawn for p in s.players} == set(manager.players)
@@ -279,7 +279,7 @@ def test_a_role_of_samplers_keeps_qualities_and_forgets_them_with_a_reset(small_
     manager.record([result(lease(manager, "main.0", "main.0.v1"), 6, 0, 10)])
     # N = 2, p = 1/2, η = 0.05: six wins.
     assert manager.players["main.0"].qualities == {"main.0.v1": pytest.approx(-0.3), "main.0.v2": 0.0}
-    met = Counter(s.players[1] for s in manager.next_training_series(160_000))
+    met = Counter(s.players[1] for s in manager.matchmaker.next_training_series(160_000))
     assert met["main.0.v1"] < met["main.0.v2"] < met["main.0"]
     resetting = founded(small_config(players=[entry | {"reset_probability": 1.0}]))
     progress(resetting, "main.0", 100)

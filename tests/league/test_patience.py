@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from league.bootstrap import Stores
-from league.checkpoints import CheckpointStore
-from league.config import RunConfig
-from league.db.check import check_run
-from league.db.runs import RunRepository
+from league.config.run import RunConfig
 from league.errors import StoreWaitsError
-from league.patience import LONGEST_SECONDS, Patience
+from league.store.backoff import LONGEST_SECONDS, Patience
+from league.store.check import check_run
+from league.store.checkpoints import CheckpointStore
+from league.store.repositories.runs import RunRepository
 from tests.serial_league import play
 
 

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 import envs
-from agents.bots import RandomBot
-from agents.collector import Collector
-from agents.episode import Episode
-from agents.recorder import Recorder, picture
-from agents.seating import Series
-from league.access import LOCAL
-from league.boards import Board, cards
+from agents.acting.collector import Collector
+from agents.acting.episode import Episode
+from agents.acting.recorder import Recorder, picture
+from agents.acting.seating import Series
+from agents.players.bots import RandomBot
 from league.bootstrap import Services, Stores
+from league.control.access import LOCAL
 from league.errors import BadRequestError, ConflictError
-from league.playing import view_as_json
+from league.serving.boards import Board, cards
+from league.serving.playing import view_as_json
 from league.settings import Settings
 
 
@@ -172,9 +172,9 @@ def test_an_unrated_game_gives_hints_takes_back_and_counts_nowhere(
 
 
 def test_people_are_never_matched_by_the_league(stores: Stores, services: Services, played_run: str) -> None:
-    from league.config_sections import RatingsConfig
-    from league.pool_ratings import PoolRatings
-    from league.records import PlayerRecord
+    from league.config.sections import RatingsConfig
+    from league.pool.ratings import PoolRatings
+    from league.pool.records import PlayerRecord
     from matchmaking.ratings.base import Rating
 
     ratings = PoolRatings(RatingsConfig(), 2, {"trueskill": {"human.ada": Rating(25.0, 8.0)}})

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from league.config_sections import RatingsConfig
-from league.pool_ratings import PoolRatings
+from league.config.sections import RatingsConfig
+from league.pool.ratings import PoolRatings
 from matchmaking.payoff import PayoffMatrix
 
 NAMES = ["random", "a", "b"]

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 import envs
-from agents.policy import NetworkPolicy
-from league.access import LOCAL
+from agents.acting.policy import NetworkPolicy
 from league.bootstrap import Stores
-from league.checkpoints import CheckpointStore
-from league.config import RunConfig
+from league.config.run import RunConfig
+from league.control.access import LOCAL
 from league.errors import BadRequestError, ConfigError
-from league.players import load_network
 from league.settings import Settings
-from league.standings import standing_as_json
+from league.store.checkpoints import CheckpointStore
+from league.store.policies import load_network
+from league.study.standings import standing_as_json
 from tests.serial_league import play
 
 Make = Callable[..., RunConfig]

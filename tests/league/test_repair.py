@@ -9,15 +9,15 @@ import pytest
 from sqlalchemy import delete, update
 
 from league.bootstrap import Stores
-from league.checkpoints import CheckpointStore
-from league.config import RunConfig
-from league.db.check import check_run
-from league.db.models import PayoffRow, PlayerRow, RunRow, SeriesTable
-from league.db.repair import repair_run
-from league.db.runs import RunRepository
-from league.db.session import Database
-from league.db.thin import thin_run
+from league.config.run import RunConfig
 from league.errors import ConflictError
+from league.store.check import check_run
+from league.store.checkpoints import CheckpointStore
+from league.store.models import PayoffRow, PlayerRow, RunRow, SeriesTable
+from league.store.repair import repair_run
+from league.store.repositories.runs import RunRepository
+from league.store.session import Database
+from league.store.thin import thin_run
 from tests import command_line as cli
 from tests.serial_league import play
 

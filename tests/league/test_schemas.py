@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from league.checkpoints import CheckpointStore
-from league.db.check import check_run
-from league.db.league_state import LeagueRepository
-from league.db.runs import RunRepository
-from league.db.session import Database
-from league.db.views import LeagueViews
+from league.store.check import check_run
+from league.store.checkpoints import CheckpointStore
+from league.store.repositories.league_state import LeagueRepository
+from league.store.repositories.runs import RunRepository
+from league.store.repositories.views import LeagueViews
+from league.store.session import Database
 from tests import schema_data
 
 REVISIONS = schema_data.revisions()

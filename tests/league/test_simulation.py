@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from league.config import RunConfig
-from league.simulation import Simulation, simulate
+from league.config.run import RunConfig
+from league.study.simulation import Simulation, simulate
 from tests.command_line import run
 
 CONFIG = Path(__file__).parents[2] / "configs" / "simulation.yaml"

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from league.db.pages import Pool
-from league.printing import print_standings
-from league.records import PlayerRecord
-from league.simulation import NOBODY
-from league.standings import Standing, standings, superiority
+from league.cli.printing import print_standings
+from league.pool.records import PlayerRecord
+from league.store.repositories.pages import Pool
+from league.study.simulation import NOBODY
+from league.study.standings import Standing, standings, superiority
 from matchmaking.ratings.base import Rating
 
 

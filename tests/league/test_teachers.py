@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from agents import weights
-from agents.learner import Learner
+from agents.learning.learner import Learner
+from agents.networks import weights
 from league.bootstrap import Stores
-from league.checkpoints import CheckpointStore
-from league.config import RunConfig
+from league.config.run import RunConfig
 from league.errors import ConfigError
+from league.store.checkpoints import CheckpointStore
 from tests import command_line as cli
 from tests.serial_league import play
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from league.bootstrap import Stores
-from league.db.models import MetricsRow
+from league.store.models import MetricsRow
 from tests import command_line as cli
 
 

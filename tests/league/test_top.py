@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from league.schemas import Doing
-from league.top import bound
+from league.cli.top import bound
+from league.client.schemas import Doing
 from tests import command_line as cli
 
 PLAYED = {"env": 0.3, "inference": 0.5, "transfer": 0.05}

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from agents.bots import RandomBot
-from league.arena import Arena
+from agents.players.bots import RandomBot
 from league.bootstrap import Stores
-from league.checkpoints import CheckpointStore
-from league.db.check import check_run
 from league.errors import NotFoundError
-from league.standings import standing_as_json
-from league.tournaments import TournamentResults, TournamentRules
+from league.store.check import check_run
+from league.store.checkpoints import CheckpointStore
+from league.study.arena import Arena
+from league.study.standings import standing_as_json
+from league.study.tournaments import TournamentResults, TournamentRules
 from matchmaking.errors import MatchmakingError
 from matchmaking.sequential import StopRule
 from matchmaking.sides import Sides

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyspiel
 
-from agents.policy import Policy
+from agents.acting.policy import Policy
 from envs.vector_game import VectorGame
 from matchmaking.payoff import PairRecord
 from tests.strength.trained import CONFIGS, GAMES, SLOW_GAMES, Figure, Trained, match, score_of

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 import envs
-from agents.policy import Policy, probabilities
+from agents.acting.policy import Policy, probabilities
 from tests.strength.trained import Figure, Trained
 
 EPISODES = 400

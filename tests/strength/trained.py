@@ -7,13 +7,13 @@ from pathlib import Path
 
 import torch
 
-from agents.bots import make_bot
-from agents.policy import Policy
-from league.arena import Arena
+from agents.acting.policy import Policy
+from agents.players.bots import make_bot
 from league.bootstrap import Stores
-from league.checkpoints import CheckpointStore
-from league.config import spec_of
-from league.players import load_policy
+from league.config.sides import spec_of
+from league.store.checkpoints import CheckpointStore
+from league.store.policies import load_policy
+from league.study.arena import Arena
 from matchmaking.payoff import PairRecord, PayoffMatrix
 from matchmaking.sides import Sides
 from tests import command_line as cli

@@ -11,8 +11,8 @@ import jsonschema
 import pytest
 from fastapi.testclient import TestClient
 
-from league.access import LOCAL, AccessService
 from league.bootstrap import Services, Stores
+from league.control.access import LOCAL, AccessService
 from league.errors import UnauthorizedError
 from web.app import create_app
 
@@ -111,7 +111,7 @@ def test_a_viewer_changes_nothing(
 def test_a_bad_token_gets_a_challenge(
     client: TestClient, services: Services, tokens: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import league.access
+    import league.control.access
 
     monkeypatch.setattr(league.access, "BELIEVED_SECONDS", 0.0)
     _, short = services.access.create("short", "read", "1s", LOCAL)

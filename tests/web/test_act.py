@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from agents import weights
-from agents.policy import NetworkPolicy, probabilities
+from agents.acting.policy import NetworkPolicy, probabilities
+from agents.networks import weights
 from league.bootstrap import Services
 
 API = "/api/v1"

@@ -62,7 +62,7 @@ def _stream(client: TestClient, played_run: str, headers: dict[str, str], count:
     """Reads recorded events off the stream's generator: the test client cannot read endless bodies."""
     import anyio
 
-    from league.access import LOCAL
+    from league.control.access import LOCAL
     from web.api.events import Wanted
     from web.hub import EventHub
 

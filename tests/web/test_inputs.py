@@ -15,9 +15,9 @@ import torch
 from fastapi.testclient import TestClient
 from safetensors.torch import save
 
-from agents.network_spec import NetworkSpec
-from agents.networks import build
-from agents.weights import dump_network
+from agents.networks.build import build
+from agents.networks.spec import NetworkSpec
+from agents.networks.weights import dump_network
 from league.bootstrap import Services
 
 API = "/api/v1"
@@ -187,7 +187,7 @@ def test_sql_paths_and_nulls_in_filters_find_nothing(client: TestClient, played_
 
 
 def test_a_config_from_elsewhere_names_no_code_of_ours(services: Services, played_run: str) -> None:
-    from league.access import LOCAL
+    from league.control.access import LOCAL
     from web.app import create_app
 
     _, token = services.access.create("someone", "operate", None, LOCAL)
@@ -262,8 +262,8 @@ def test_exported_models_join_and_play(client: TestClient, played_run: str, serv
     for answer in answers:
         assert answer["actions"] == [int(logits[:7].argmax())]
         assert answer["values"][0] == pytest.approx(logits[7], abs=1e-5)
-    from league.checkpoints import CheckpointStore
-    from league.tournaments import TournamentRules
+    from league.store.checkpoints import CheckpointStore
+    from league.study.tournaments import TournamentRules
     from matchmaking.sequential import StopRule
 
     store = CheckpointStore(services.control._checkpoint_url)

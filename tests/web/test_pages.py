@@ -11,7 +11,7 @@ import numpy as np
 from fastapi.testclient import TestClient
 
 from league.bootstrap import Stores
-from league.config import RunConfig
+from league.config.run import RunConfig
 from league.settings import Settings
 from tests.serial_league import play
 

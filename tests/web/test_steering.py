@@ -9,8 +9,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from league.bootstrap import Services, Stores
-from league.checkpoints import CheckpointStore
-from league.db.check import check_run
+from league.store.check import check_run
+from league.store.checkpoints import CheckpointStore
 
 API = "/api/v1"
 

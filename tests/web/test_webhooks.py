@@ -12,7 +12,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from league.bootstrap import Services
-from league.webhooks import signature
+from league.control.webhooks import signature
 from tests.command_line import wait_until
 
 API = "/api/v1"
@@ -59,7 +59,7 @@ def receiver() -> Iterator[Receiver]:
 def test_events_arrive_signed_and_in_order(
     client: TestClient, played_run: str, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import league.webhooks
+    import league.control.webhooks
 
     monkeypatch.setattr(league.webhooks, "FIRST_WAIT_SECONDS", 0.2)
     receiver.codes = [500, 302]

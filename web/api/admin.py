@@ -8,8 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from league.errors import BadRequestError
-from league.schemas import (
+from league.client.schemas import (
     AddWebhook,
     Audited,
     AuditList,
@@ -26,6 +25,7 @@ from league.schemas import (
     Webhook,
     WebhookList,
 )
+from league.errors import BadRequestError
 from web.cursors import Cursor, Limit, decode, encode
 from web.idempotency import IdempotencyKey, IdempotentRoute
 from web.problems import responses

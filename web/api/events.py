@@ -13,11 +13,11 @@ from fastapi import APIRouter, Header, Query, Request, Response
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
-from league.access import AccessService, Principal
+from league.client.schemas import PLAYER_NAME, EventList, run_as_json
+from league.control.access import AccessService, Principal
+from league.control.services import LeagueService
 from league.errors import UnauthorizedError
-from league.records import EventRecord
-from league.schemas import PLAYER_NAME, EventList
-from league.services import LeagueService, run_as_json
+from league.pool.records import EventRecord
 from web.api.runs import RunPath
 from web.cursors import Cursor, Limit, decode, encode
 from web.hub import EventHub

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
-from league.schemas import Health
+from league.client.schemas import Health
 from web.metrics import exposition
 from web.problems import responses
 from web.services import League, Reader

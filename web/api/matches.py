@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 import orjson
 from fastapi import APIRouter, Path, Query, Response
 
-from league.errors import BadRequestError
-from league.schemas import (
+from league.client.schemas import (
     PLAYER_NAME,
     AskTournament,
     Episode,
@@ -19,6 +18,7 @@ from league.schemas import (
     Tournament,
     TournamentList,
 )
+from league.errors import BadRequestError
 from web.api.runs import RunPath
 from web.cursors import Cursor, Limit, decode, encode
 from web.idempotency import IdempotencyKey, IdempotentRoute

@@ -10,11 +10,8 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
-from league.access import Principal, Scope
 from league.bootstrap import Services
-from league.control import NewPlayer
-from league.records import CommandRecord, PlayerRecord
-from league.schemas import (
+from league.client.schemas import (
     Act,
     Acted,
     AddPlayer,
@@ -32,8 +29,11 @@ from league.schemas import (
     System,
     player_as_json,
 )
-from league.standings import Standing as StandingRow
-from league.standings import standing_as_json
+from league.control.access import Principal, Scope
+from league.control.sources import NewPlayer
+from league.pool.records import CommandRecord, PlayerRecord
+from league.study.standings import Standing as StandingRow
+from league.study.standings import standing_as_json
 from web.api.runs import RunPath, rating_history
 from web.cursors import Cursor, Limit, Words, decode, encode
 from web.etags import IfMatch, etag_of, require_match

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Response
 
-from league.playing import view_as_json
-from league.schemas import BeginPlay, Hint, MakeMove, Play
+from league.client.schemas import BeginPlay, Hint, MakeMove, Play
+from league.serving.playing import view_as_json
 from web.api.runs import RunPath
 from web.idempotency import IdempotencyKey, IdempotentRoute
 from web.problems import responses

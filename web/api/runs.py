@@ -7,9 +7,7 @@ from typing import Annotated, Any, Literal
 import orjson
 from fastapi import APIRouter, Path, Query, Request, Response
 
-from league.caching import Kept
-from league.records import RunRecord
-from league.schemas import (
+from league.client.schemas import (
     RUN_ID,
     AnchorScores,
     AnchorSeries,
@@ -30,7 +28,9 @@ from league.schemas import (
     Standings,
     System,
 )
-from league.services import LeagueService
+from league.control.cache import Kept
+from league.control.services import LeagueService
+from league.pool.records import RunRecord
 from web.cursors import PLAIN, Cursor, Limit, Words, decode, encode
 from web.etags import IfMatch, etag_of, json_answer, require_match
 from web.idempotency import IdempotencyKey, IdempotentRoute

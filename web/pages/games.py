@@ -8,10 +8,9 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse
 
-from league.access import Scope
+from league.client.schemas import Match, run_as_json
+from league.control.access import Scope
 from league.errors import BadRequestError
-from league.schemas import Match
-from league.services import run_as_json
 from web.cursors import PLAIN, decode, encode
 from web.login import Visitor
 from web.services import League, Plays

@@ -7,8 +7,8 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from league.services import run_as_json
-from league.standings import Standing
+from league.client.schemas import run_as_json
+from league.study.standings import Standing
 from web.login import Visitor
 from web.services import League
 from web.templating import duration, templates

@@ -6,8 +6,8 @@ import yaml
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from league.access import Scope
-from league.services import run_as_json
+from league.client.schemas import run_as_json
+from league.control.access import Scope
 from web.login import Visitor
 from web.services import League
 from web.templating import templates

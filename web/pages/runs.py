@@ -8,10 +8,11 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 from markupsafe import escape
 
-from league.access import Scope
-from league.presets import presets
-from league.records import RunRecord
-from league.services import LeagueService, run_as_json
+from league.client.schemas import run_as_json
+from league.config.presets import presets
+from league.control.access import Scope
+from league.control.services import LeagueService
+from league.pool.records import RunRecord
 from web.login import Visitor
 from web.services import League
 from web.templating import templates

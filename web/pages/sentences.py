@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from league.records import EventRecord
+from league.pool.records import EventRecord
 from web.templating import compact
 
 

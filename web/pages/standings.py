@@ -12,8 +12,9 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
-from league.services import LeagueService, run_as_json
-from league.standings import Standing, superiority
+from league.client.schemas import run_as_json
+from league.control.services import LeagueService
+from league.study.standings import Standing, superiority
 from matchmaking.ratings.base import Rating
 from web.cursors import PLAIN
 from web.login import Visitor

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from league.runtime.balance import LOOK_SECONDS, SHY_SECONDS, Balance, Shares, threads_each
+from league.runtime.cluster.balance import LOOK_SECONDS, SHY_SECONDS, Balance, Shares, threads_each
 
 
 def play(balance: Balance, cores: int, learner_rate: float, seconds: float, begin: float = 0.0) -> float:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents.seating import Series, SeriesResult
-from league.orders import LearnerProgress
-from league.runtime.doings import Doings
+from agents.acting.seating import Series, SeriesResult
+from league.pool.orders import LearnerProgress
+from league.runtime.activity import Doings
 from league.runtime.messages import LearnerReport, RolloutReport
 
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from league.bootstrap import Stores
-from league.checkpoints import CheckpointStore
-from league.config import RunConfig
-from league.db.check import check_run
-from league.db.league_state import LeagueRepository
+from league.config.run import RunConfig
 from league.errors import BadGamesError, ConfigError
-from league.tournaments import TournamentRules
+from league.store.check import check_run
+from league.store.checkpoints import CheckpointStore
+from league.store.repositories.league_state import LeagueRepository
+from league.study.tournaments import TournamentRules
 from matchmaking.sequential import StopRule
 from tests.serial_league import play
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from league.bootstrap import Stores
-from league.checkpoints import CheckpointStore
-from league.config import RunConfig
-from league.db.check import check_run
-from league.db.league_state import LeagueRepository
+from league.config.run import RunConfig
+from league.store.check import check_run
+from league.store.checkpoints import CheckpointStore
+from league.store.repositories.league_state import LeagueRepository
 from tests.serial_league import play
 
 Make = Callable[..., RunConfig]

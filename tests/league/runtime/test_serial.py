@@ -12,16 +12,16 @@ import torch
 
 from agents.errors import DeviceError
 from league.bootstrap import Stores
-from league.checkpoints import CheckpointStore
-from league.config import RunConfig
-from league.db.check import check_run
-from league.db.league_state import LeagueRepository
+from league.config.run import RunConfig
+from league.control.services import LeagueService
 from league.errors import RunBusyError
 from league.runtime.learning import LearnerPool
 from league.runtime.messages import RunStatus
 from league.runtime.supervisor import Supervisor
-from league.services import LeagueService
-from league.standings import standing_as_json
+from league.store.check import check_run
+from league.store.checkpoints import CheckpointStore
+from league.store.repositories.league_state import LeagueRepository
+from league.study.standings import standing_as_json
 from tests.serial_league import play
 
 Make = Callable[..., RunConfig]

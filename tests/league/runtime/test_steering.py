@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.remote import RemotePolicy
-from league.access import LOCAL
+from agents.players.remote import RemotePolicy
 from league.bootstrap import Stores
-from league.checkpoints import CheckpointStore
-from league.config import RunConfig
-from league.control import NewPlayer
-from league.db.check import check_run
-from league.db.tournaments import TournamentRepository
+from league.config.run import RunConfig
+from league.control.access import LOCAL
+from league.control.sources import NewPlayer
 from league.runtime.messages import RunStatus
 from league.runtime.supervisor import Supervisor
 from league.settings import Settings
+from league.store.check import check_run
+from league.store.checkpoints import CheckpointStore
+from league.store.repositories.tournaments import TournamentRepository
 from tests.serial_league import play
 
 
@@ -47,7 +47,7 @@ def steered(stores: Stores, config: RunConfig, script: list[tuple[int, Callable[
 def test_a_running_league_obeys(
     stores: Stores, small_config: Callable[..., RunConfig], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import league.control
+    import league.control.steering
     import league.runtime.coordinator
 
     # The league is paused while a request waits in this one process, so nobody waits.
@@ -164,7 +164,7 @@ def test_a_game_is_written_down_whole(stores: Stores, played_run: str) -> None:
 def test_a_tournament_is_played_by_one_and_taken_over_from_the_dead(
     stores: Stores, played_run: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import league.db.tournaments
+    import league.store.repositories.tournaments
 
     tournaments = TournamentRepository(stores.open_database(upgrade=False))
     asked = tournaments.ask(played_run, {"form": "round-robin", "players": ["main.0", "random"]}, "me")

@@ -1,0 +1,133 @@
+"""One game out of a batch, written down move by move, for people to look at."""
+
+from __future__ import annotations
+
+import base64
+import time
+import zlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from agents.acting.episode import Episode
+from agents.acting.policy import probabilities
+from envs.vector_game import Step, Turns
+
+# Observations of more numbers than this are pictures, and too large to keep one a move.
+MOST_NUMBERS = 512
+MOST_MOVES = 2000
+ROUNDED_TO = 4
+# Pictures are thinned out to at most so many rows and columns, and so many are kept of an episode.
+PICTURE_SIZE = 96
+MOST_PICTURES = 400
+
+
+class Recorder:
+    """Watches one game of a batch now and then."""
+
+    def __init__(
+        self,
+        env: int = 0,
+        seconds_between: float = 5.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Args: env: which game. seconds_between: from one episode's end to when the next may be watched."""
+        self._env, self._seconds, self._clock = env, seconds_between, clock
+        self._moves: list[dict[str, Any]] | None = None
+        self._due = clock()
+        self._done: list[Episode] = []
+        self._line: list[int] = []
+
+    def take(self) -> list[Episode]:
+        """Returns the episodes watched since the last call."""
+        done, self._done = self._done, []
+        return done
+
+    @property
+    def env(self) -> int:
+        return self._env
+
+    @property
+    def is_watching(self) -> bool:
+        """Whether an episode is being written down just now."""
+        return self._moves is not None
+
+    def see_moves(
+        self,
+        turns: Turns,
+        actions: npt.NDArray[np.int64],
+        factors: Sequence[int],
+        players: Sequence[str],
+        heads_of: Callable[[int], npt.NDArray[np.float32] | None],
+        history: Callable[[], list[int]] | None = None,
+    ) -> None:
+        """Writes the watched game's decisions of one tick down.
+
+        Args:
+          factors: choices of each part of an action. players: of the watched game, by seat.
+          heads_of: logits and value by row, [A + 1]; None: no network chose.
+          history: the game's actions so far, chance included; None where the game cannot tell.
+        """
+        if self._moves is None or not players:
+            return
+        for row in np.flatnonzero(turns.env == self._env):
+            seat = int(turns.seat[row])
+            legal = turns.legal[row]
+            move: dict[str, Any] = {"seat": seat, "player": players[seat], "action": int(actions[row])}
+            if history is not None:
+                so_far = history()
+                if chance := so_far[len(self._line) :]:
+                    move["chance"] = chance
+                self._line = [*so_far, move["action"]]
+            elif turns.obs.dtype == np.uint8 and turns.obs.ndim == 4 and len(self._moves) < MOST_PICTURES:
+                move["picture"] = picture(turns.obs[row])
+            obs = turns.obs[row].reshape(-1)
+            if len(factors) == 1:
+                move["legal"] = np.flatnonzero(legal).tolist()
+            if obs.size <= MOST_NUMBERS:
+                move["observation"] = [round(float(x), ROUNDED_TO) for x in obs]
+            out = heads_of(int(row))
+            if out is not None:
+                move["value"] = round(float(out[-1]), ROUNDED_TO)
+                if len(factors) == 1:
+                    chances = probabilities(out[None, :-1], legal[None])[0]
+                    move["probabilities"] = [round(float(p), ROUNDED_TO) for p in chances[legal]]
+            self._moves.append(move)
+        if len(self._moves) > MOST_MOVES:
+            self._stop()
+
+    def see_step(self, step: Step, series: int, players: Sequence[str]) -> None:
+        """Takes in what the tick came to. Args: series, players: of the watched game, before new seats."""
+        if not step.ended[self._env]:
+            return
+        if self._moves:
+            broken = step.aborted is not None and bool(step.aborted[self._env])
+            if not broken:
+                returns = tuple(round(float(x), ROUNDED_TO) for x in step.returns[self._env])
+                self._done.append(Episode(series, tuple(players), returns, self._moves))
+            self._stop()
+        elif self._clock() >= self._due:
+            self._moves, self._line = [], []
+
+    def _stop(self) -> None:
+        self._moves, self._due = None, self._clock() + self._seconds
+
+
+def picture(planes: npt.NDArray[np.uint8]) -> dict[str, Any]:
+    """Returns what a seat sees as a small picture: rows, columns, channels and the bytes.
+
+    Args:
+      planes: [C, H, W]; three are red, green and blue, any other number is shown as the brightest.
+
+    Returns:
+      `data`: H × W × channels bytes, deflated (RFC 1950), in base64.
+    """
+    stride = -(-max(planes.shape[1:]) // PICTURE_SIZE)
+    small = planes[:, ::stride, ::stride]
+    if len(small) != 3:
+        small = small.max(axis=0, keepdims=True)
+    channels, rows, columns = small.shape
+    data = zlib.compress(np.ascontiguousarray(small.transpose(1, 2, 0)).tobytes(), 6)
+    return {"rows": rows, "columns": columns, "channels": channels, "data": base64.b64encode(data).decode()}

@@ -1,0 +1,1 @@
+"""The learner: one player's network, optimiser and reference networks, whatever its algorithm."""

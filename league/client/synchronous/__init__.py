@@ -1,0 +1,1 @@
+"""The client without asyncio, written by `make client` from `league.client.asynchronous`."""

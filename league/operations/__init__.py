@@ -1,0 +1,1 @@
+"""Programs on this machine: the web server, the tournament process, the benchmark, the check-up."""

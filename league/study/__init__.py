@@ -1,0 +1,1 @@
+"""What can be found out about a pool or a game: standings, tournaments, analysis, simulation, teachers."""
