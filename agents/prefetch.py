@@ -12,7 +12,7 @@ from agents.processor import moved
 
 
 @dataclass(frozen=True)
-class Staged:
+class PrefetchedFragment:
     """A fragment's arrays as tensors, see `Fragment`; made while the learner is busy with another one."""
 
     player: str
@@ -29,7 +29,7 @@ class Staged:
     memory: torch.Tensor
 
     @classmethod
-    def of(cls, fragment: Fragment, device: torch.device) -> Staged:
+    def of(cls, fragment: Fragment, device: torch.device) -> PrefetchedFragment:
         """Copies a fragment to a device."""
         lanes = fragment.actions.shape[1]
         memory = fragment.memory if len(fragment.memory) else np.zeros((lanes, 0), np.float32)

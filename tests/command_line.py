@@ -48,7 +48,7 @@ def inside(*arguments: str) -> subprocess.CompletedProcess[str]:
         contextlib.redirect_stderr(err),
     ):
         try:
-            league.cli()
+            league.cli.main()
         except SystemExit as end:
             code = end.code
     return subprocess.CompletedProcess(arguments, int(code or 0), out.getvalue(), err.getvalue())

@@ -106,7 +106,7 @@ class InferenceServer:
         with torch.inference_mode():
             # All are sent off before the first is waited for: a GPU works on meanwhile.
             heads = {
-                key: self._network(key)(self._rows(requests, parts)).float() for key, parts in wanted.items()
+                key: _asked(self._network(key), self._rows(requests, parts)) for key, parts in wanted.items()
             }
             for key, parts in wanted.items():
                 array, done = heads[key].cpu().numpy(), 0
@@ -134,3 +134,9 @@ class InferenceServer:
 
     def _prepared(self, network: nn.Module) -> nn.Module:
         return network.to(self._device, self._dtype).eval().requires_grad_(False)
+
+
+def _asked(network: nn.Module, rows: torch.Tensor) -> torch.Tensor:
+    """Returns what acting needs of a network's output, [R, A + 1]."""
+    out: torch.Tensor = network(rows)
+    return out[:, : getattr(network, "acting_width", None)].float()

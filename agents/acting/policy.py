@@ -56,6 +56,7 @@ class NetworkPolicy:
         self._network = copy.deepcopy(network).to(dtype).eval().requires_grad_(False)
         self.dtype = dtype
         self.memory_size = int(getattr(network, "memory_size", 0))
+        self._width: int | None = getattr(network, "acting_width", None)
         with torch.no_grad():
             self._layers = linear_layers(self._network)
 
@@ -88,7 +89,7 @@ class NetworkPolicy:
         with torch.inference_mode():
             inputs = torch.from_numpy(obs).to(self.dtype), torch.from_numpy(memory).to(self.dtype)
             heads, after = self._network(*inputs)
-        return heads.float().numpy(), after.float().numpy()
+        return heads[:, : self._width].float().numpy(), after.float().numpy()
 
     def heads_of(self, obs: torch.Tensor, out: torch.Tensor) -> None:
         """The same without conversions, for who has many policies to ask; in inference mode.
@@ -102,7 +103,7 @@ class NetworkPolicy:
     def _forward(self, obs: torch.Tensor) -> torch.Tensor:
         if self._layers is None:
             out: torch.Tensor = self._network(obs)
-            return out
+            return out[:, : self._width]
         # The same products without the modules around them, which cost as much as 100 rows.
         *hidden, head = self._layers
         for weight, bias in hidden:

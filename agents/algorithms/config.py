@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
-
-Algorithm = Literal["ppo", "impala", "appo", "alphastar", "r2d2"]
-ALGORITHMS: tuple[str, ...] = get_args(Algorithm)
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -31,7 +28,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class QLearningConfig:
-    """Of r2d2.
+    """Of algorithms that learn what actions are worth.
 
     Attributes:
       n_step: decisions until a target looks at the target network.
@@ -56,24 +53,23 @@ class LearningConfig:
     """Defaults are those that make Connect Four strong in minutes.
 
     Attributes:
-      algorithm: `ppo` (clipped surrogate, GAE by the acting network's values), `impala` (V-trace),
-        `appo` (V-trace, clipped against a target network), `alphastar` (V-trace, UPGO, TD(λ)), `r2d2`
-        (Q-learning from a replay).
+      algorithm: by its name in `agents.algorithms.registry`.
       entropy: coefficient of the bonus. entropy_target: nats; below it the
         coefficient is raised, above lowered.
       clip: ε of the clipped surrogates. clip_rho, clip_c: of V-trace.
       gae_lambda: λ of GAE, V-trace or TD(λ).
       upgo_coefficient: of the upgoing policy gradient beside V-trace's.
+      options: numbers of the algorithm's own, its `Options`; None: it has none.
       target_updates: updates between two copies of the target network.
       magnet: coefficient of KL(π ‖ magnet); the magnet is the policy as it was, copied every magnet_steps.
       teacher: coefficient of KL(π ‖ teacher), for a learner that has one.
-      epochs, target_kl: of ppo and appo; the others go over a fragment once.
+      epochs, target_kl: of algorithms that go over a fragment several times.
       burn_in: decisions at a fragment's begin that only bring the memory up to date, of a network with one.
       minibatch: decisions a gradient step. max_policy_lag: in updates.
       precision, device: see `agents.processor`. compile: the network, by torch.compile.
     """
 
-    algorithm: Algorithm = "ppo"
+    algorithm: str = "ppo"
     learning_rate: Schedule = Schedule(1e-3, 1e-4)
     entropy: Schedule = Schedule(0.1, 0.01)
     entropy_target: Schedule | None = None
@@ -95,6 +91,7 @@ class LearningConfig:
     max_policy_lag: int = 200
     burn_in: int = 0
     q_learning: QLearningConfig = QLearningConfig()
+    options: Any = None
     precision: str = "auto"
     device: str = "auto"
     compile: bool = False

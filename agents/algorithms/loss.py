@@ -1,10 +1,12 @@
-"""What every algorithm's loss is made of."""
+"""What the losses of algorithms are made of."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import torch
+
+from agents.networks.distributions import ActionDistribution
 
 
 class Loss(NamedTuple):
@@ -19,45 +21,45 @@ class Loss(NamedTuple):
     explained_variance: torch.Tensor
 
 
-def masked(logits: torch.Tensor, legal: torch.Tensor) -> torch.Tensor:
-    """Returns logits that give what is not legal no probability. Args: [M, A] both."""
-    return logits.masked_fill(~legal, -1e9)
+def actor_critic_loss(
+    policy_loss: torch.Tensor,
+    policy: ActionDistribution,
+    values: torch.Tensor,
+    targets: torch.Tensor,
+    log_ratio: torch.Tensor,
+    clip_fraction: torch.Tensor,
+    *,
+    value_coefficient: float,
+    entropy_coefficient: float,
+    value_std: torch.Tensor | float = 1.0,
+) -> Loss:
+    """Returns the policy's loss with a value loss and an entropy bonus.
 
-
-def log_prob_and_entropy(
-    logits: torch.Tensor, actions: torch.Tensor, factors: tuple[int, ...] = ()
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Returns log π(a|x), [M], and the mean entropy; parts of an action are independent, so both add up.
-
-    Args:
-      logits: [M, A], masked. actions: int64 [M], see `envs.actions`.
-      factors: choices of each part of an action, A in all; empty: it has one part.
-    """
-    if len(factors) <= 1:
-        log_pi = torch.log_softmax(logits, dim=-1)
-        return log_pi.gather(1, actions[:, None])[:, 0], -(log_pi.exp() * log_pi).sum(-1).mean()
-    log_prob, entropy, left = torch.zeros_like(logits[:, 0]), torch.zeros(()), actions
-    parts = list(zip(torch.split(logits, list(factors), dim=-1), factors, strict=True))
-    for part, choices in reversed(parts):  # the last part is the lowest digit
-        log_pi = torch.log_softmax(part, dim=-1)
-        log_prob = log_prob + log_pi.gather(1, (left % choices)[:, None])[:, 0]
-        entropy = entropy - (log_pi.exp() * log_pi).sum(-1).mean()
-        left = left // choices
-    return log_prob, entropy
-
-
-def kl_to(logits: torch.Tensor, others: torch.Tensor, factors: tuple[int, ...] = ()) -> torch.Tensor:
-    """Returns the mean of KL(π ‖ other), in nats; parts of an action add up.
+    L = L_policy + c_v E[(V − R)²]/2 − c_e E[H(π)]
 
     Args:
-      logits, others: [M, A], masked alike. factors: see `log_prob_and_entropy`.
+      policy_loss: a scalar. values, targets: V and R, alike in shape.
+      log_ratio: log π − log μ of the actions taken, [M]. clip_fraction: of the ratios that were cut.
+      value_std: what errors of the value are measured by.
     """
-    sizes = list(factors) or [logits.shape[-1]]
-    total = torch.zeros(())
-    for part, other in zip(torch.split(logits, sizes, -1), torch.split(others, sizes, -1), strict=True):
-        log_pi, log_other = torch.log_softmax(part, -1), torch.log_softmax(other, -1)
-        total = total + (log_pi.exp() * (log_pi - log_other)).sum(-1).mean()
-    return total
+    entropy = policy.entropy()
+    value_loss = 0.5 * ((values - targets) / value_std).square().mean()
+    total = policy_loss + value_coefficient * value_loss - entropy_coefficient * entropy
+    with torch.no_grad():
+        return Loss(
+            total,
+            policy_loss.detach(),
+            value_loss.detach(),
+            entropy.detach(),
+            approximate_kl(log_ratio),
+            clip_fraction,
+            explained_variance(values, targets),
+        )
+
+
+def standardised(advantages: torch.Tensor) -> torch.Tensor:
+    """Returns advantages with mean 0 and standard deviation 1."""
+    return (advantages - advantages.mean()) / (advantages.std(correction=0) + 1e-8)
 
 
 def approximate_kl(log_ratio: torch.Tensor) -> torch.Tensor:

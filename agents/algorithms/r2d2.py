@@ -10,19 +10,81 @@ So the policy that its softmax plays, everywhere in a league, is proportional to
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import torch
 from torch.nn import functional
 
-from agents.algorithms.config import QLearningConfig
-from agents.algorithms.loss import Loss, explained_variance, log_prob_and_entropy, masked
-from agents.algorithms.off_policy import Lanes
+from agents.algorithms.algorithm import Algorithm, Needs, Update
+from agents.algorithms.config import LearningConfig, QLearningConfig
+from agents.algorithms.lanes import Lanes
+from agents.algorithms.loss import Loss, explained_variance
+from agents.algorithms.replay import Replay
+from agents.networks.distributions import ILLEGAL, ActionDistribution
+from agents.networks.heads import Heads
+from agents.networks.inputs import NetworkInputs
+from agents.prefetch import PrefetchedFragment
 
 
-def q_values(heads: torch.Tensor, legal: torch.Tensor, temperature: float) -> torch.Tensor:
-    """Returns Q, [..., A], −1e9 of what is not legal. Args: heads: [..., A + 1]. legal: bool [..., A]."""
-    logits = heads[..., :-1].masked_fill(~legal, -1e9)
+class R2D2(Algorithm):
+    """Keeps columns of fragments in a prioritised replay and learns from each several times."""
+
+    def __init__(self, config: LearningConfig) -> None:
+        self._replay = Replay(config.q_learning)
+
+    @classmethod
+    def needs(cls, config: LearningConfig) -> Needs:
+        q = config.q_learning
+        return Needs(
+            epsilon=q.epsilon,
+            sharpness=1.0 / q.temperature,
+            references=("target",),
+            data_parallel=False,  # its minibatches depend on what one process has learnt
+            action_parts=False,  # it learns a value of every action
+            continuous_actions=False,
+        )
+
+    def batch(self, fragment: PrefetchedFragment, update: Update) -> Lanes:
+        lanes = Lanes.of(fragment, update.config)
+        self._replay.add(lanes, update.version)
+        self._replay.forget_before(update.version - update.config.max_policy_lag)
+        return lanes
+
+    def losses(self, batch: Lanes, update: Update) -> Iterator[Loss]:
+        config, remembers = update.config, bool(update.spec.memory)
+        first = config.burn_in if remembers else 0
+        columns = max(1, config.minibatch // batch.steps)
+        due = config.q_learning.replay_ratio * batch.steps * batch.count / (columns * batch.steps)
+        for _ in range(max(1, round(due))):
+            drawn, importance, places = self._replay.draw(columns, update.rng)
+            obs, begins = drawn.obs[:-1], drawn.begins[:-1]
+            inputs = NetworkInputs(obs.flatten(0, 1))
+            if remembers:
+                inputs = NetworkInputs(obs, drawn.memory, begins, first)
+            drawn = drawn.later(first)
+            legal = drawn.legal.flatten(0, 1)
+            heads = update.heads(inputs, legal)
+            target = update.reference_heads("target", inputs)
+            loss, priorities = r2d2_loss(
+                update.policy(heads, legal),
+                heads.reshape(drawn.steps, drawn.count),
+                target.reshape(drawn.steps, drawn.count),
+                drawn,
+                importance.to(legal.device),
+                config.q_learning,
+            )
+            self._replay.reconsider(places, priorities)
+            yield loss
+
+    def reset(self) -> None:
+        self._replay.clear()  # it is not stored: it fills again in a moment
+
+
+def q_values(heads: Heads, legal: torch.Tensor, temperature: float) -> torch.Tensor:
+    """Returns Q, [..., A], a very low one of what is not legal. Args: legal: bool [..., A]."""
+    logits = heads.policy.masked_fill(~legal, ILLEGAL)
     worse = (logits - logits.amax(-1, keepdim=True)) * temperature
-    return (heads[..., -1:] + worse).masked_fill(~legal, -1e9)
+    return (heads.value[..., None] + worse).masked_fill(~legal, ILLEGAL)
 
 
 def n_step_targets(
@@ -47,12 +109,12 @@ def n_step_targets(
 
 
 def r2d2_loss(
-    heads: torch.Tensor,
-    target_heads: torch.Tensor,
+    policy: ActionDistribution,
+    heads: Heads,
+    target_heads: Heads,
     lanes: Lanes,
     importance: torch.Tensor,
     config: QLearningConfig,
-    factors: tuple[int, ...] = (),
 ) -> tuple[Loss, torch.Tensor]:
     """The loss of columns drawn from a replay, and their new priorities, [B].
 
@@ -60,10 +122,10 @@ def r2d2_loss(
     that is worth. Priorities are η max|δ| + (1 − η) mean|δ| over a column (R2D2, section 2.3).
 
     Args:
-      heads, target_heads: of the network as it is and of the target network, [T, B, A + 1].
+      policy: what the network plays, of the T·B decisions as rows.
+      heads, target_heads: of the network as it is and of the target network, [T, B].
       importance: how much each column counts, [B].
     """
-    steps = lanes.actions.numel()
     q = q_values(heads, lanes.legal, config.temperature)
     taken = q.gather(-1, lanes.actions[..., None])[..., 0]
     with torch.no_grad():
@@ -78,14 +140,12 @@ def r2d2_loss(
         gaps = (taken - targets).abs() * known
         mean = gaps.sum(0) / known.sum(0).clamp(min=1.0)
         priorities = config.eta * gaps.amax(0) + (1.0 - config.eta) * mean
-        flat = masked(heads[..., :-1].reshape(steps, -1), lanes.legal.reshape(steps, -1))
-        _, entropy = log_prob_and_entropy(flat, lanes.actions.reshape(steps), factors)
         nothing = torch.zeros(())
         loss = Loss(
             total,
             nothing,
             (errors.sum() / known.sum().clamp(min=1.0)).detach(),
-            entropy,
+            policy.entropy().detach(),
             nothing,
             nothing,
             explained_variance(taken, targets),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from agents.algorithms.config import QLearningConfig
-from agents.algorithms.off_policy import Lanes
+from agents.algorithms.lanes import Lanes
 
 # A priority is not 0: what surprised nobody may do so later.
 LEAST = 1e-3
@@ -35,7 +35,7 @@ class Replay:
 
     def add(self, lanes: Lanes, version: int) -> None:
         """Takes in the columns of a fragment, played at this version of the learner."""
-        steps, count = lanes.actions.shape
+        steps, count = lanes.steps, lanes.count
         if self._kept is None:
             room = max(count, self._config.replay_capacity // steps)
             self._kept = lanes.empty(room)

@@ -22,20 +22,20 @@ import torch
 from torch import distributed, nn
 
 from agents.errors import DeviceError
-from agents.networks.inputs import Seen
+from agents.networks.inputs import NetworkInputs
 
 WAIT = datetime.timedelta(seconds=60)
 
 
 @dataclass(frozen=True)
-class Together:
+class DataParallel:
     """One of `size` processes; `rank` 0 leads."""
 
     rank: int
     size: int
 
     @classmethod
-    def meet(cls, rank: int, size: int, place: str, device: torch.device) -> Together:
+    def meet(cls, rank: int, size: int, place: str, device: torch.device) -> DataParallel:
         """Waits for the others.
 
         Args:
@@ -63,23 +63,23 @@ class Together:
             Path(where).unlink(missing_ok=True)
         return cls(rank, size)
 
-    def part(self, heads: Callable[[Seen], torch.Tensor], seen: Seen) -> torch.Tensor:
-        """Returns a network's logits and value of everything that is seen, [R, A + 1], as `heads` would.
+    def part(self, heads: Callable[[NetworkInputs], torch.Tensor], inputs: NetworkInputs) -> torch.Tensor:
+        """Returns a network's logits and value of all inputs, [R, A + 1], as `heads` would.
 
         Args:
           heads: asked about this process's part alone; the gradient flows through that.
         """
-        each = -(-seen.count // self.size)
-        first = min(self.rank * each, seen.count)
-        length = min(each, seen.count - first)
+        each = -(-inputs.count // self.size)
+        first = min(self.rank * each, inputs.count)
+        length = min(each, inputs.count - first)
         # With fewer rows than processes some have none; they look at the first for its shape.
-        own = heads(seen.part(first, length) if length else seen.part(0, 1))
+        own = heads(inputs.part(first, length) if length else inputs.part(0, 1))
         own = own.reshape(-1, max(length, 1), own.shape[-1]).transpose(0, 1)  # [count, T or 1, A + 1]
         sent = own.new_zeros(each, *own.shape[1:])
         sent[:length] = own.detach()[:length]
         parts = [torch.empty_like(sent) for _ in range(self.size)]
         distributed.all_gather(parts, sent)
-        whole = torch.cat(parts)[: seen.count]
+        whole = torch.cat(parts)[: inputs.count]
         whole = torch.cat([whole[:first], own[:length], whole[first + length :]])
         if not length:
             whole = whole + 0.0 * own.sum()
@@ -111,7 +111,7 @@ def _require_gpus(size: int) -> None:
         )
 
 
-def part_ways() -> None:
+def leave_group() -> None:
     """Leaves the others; whoever waits for this process fails at once."""
     if distributed.is_initialized():
         distributed.destroy_process_group()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,30 +11,22 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from agents.algorithms.batches import (
-    Columns,
-    column_minibatches,
-    columns_of,
-    gae_of,
-    lanes_of,
-    minibatches,
-    rows_of,
-)
+from agents.algorithms.algorithm import Algorithm
 from agents.algorithms.config import LearningConfig
-from agents.algorithms.loss import Loss, kl_to, masked
-from agents.algorithms.off_policy import Lanes, off_policy_loss
-from agents.algorithms.ppo import ppo_loss
-from agents.algorithms.r2d2 import r2d2_loss
-from agents.algorithms.replay import Replay
+from agents.algorithms.loss import Loss
+from agents.algorithms.ppo import gae_of
+from agents.algorithms.registry import algorithm_class
 from agents.errors import DivergenceError, WeightsError
 from agents.fragment import Fragment
-from agents.learning.data_parallel import Together
+from agents.learning.data_parallel import DataParallel
 from agents.learning.references import References
+from agents.learning.update import LearnerUpdate
 from agents.networks import build as networks
 from agents.networks import weights
-from agents.networks.inputs import Seen
+from agents.networks.distributions import distribution_of
+from agents.networks.inputs import NetworkInputs
 from agents.networks.spec import NetworkSpec
-from agents.prefetch import Staged
+from agents.prefetch import PrefetchedFragment
 from agents.processor import resolve_device, resolve_precision
 
 # A nat too little entropy multiplies its coefficient by e to this; a nat too much divides it. At the most so.
@@ -68,14 +60,20 @@ class Learner:
       generation: resets so far. version: updates since the last reset.
       steps: decisions learnt from since the start; `generation_steps` since the last reset.
       revision: counts what else than updates has changed it; processes that learn with it start over then.
-      device: where it learns.
+      device: where it learns. rng: of everything it draws, saved with its state.
+      distribution: makes its policy out of the network's policy head.
       factors: on the config's learning_rate and entropy, 1 where there is none.
     """
 
     def __init__(
-        self, spec: NetworkSpec, config: LearningConfig, seed: int, together: Together | None = None
+        self, spec: NetworkSpec, config: LearningConfig, seed: int, data_parallel: DataParallel | None = None
     ) -> None:
-        """Args: together: the processes that hold it, if there are more than this one."""
+        """Args:
+        data_parallel: the processes that hold it, if there are more than this one.
+
+        Raises:
+          AgentError: no such algorithm.
+        """
         self.spec = spec
         self.revision = 0
         self.generation = 0
@@ -84,16 +82,17 @@ class Learner:
         self.generation_steps = 0
         self.factors: dict[str, float] = {}
         self._config = config
-        self._together = together
+        self._data_parallel = data_parallel
         self.device = resolve_device(config.device)
         self._dtype = resolve_precision(config.precision, self.device)
-        self._rng = torch.Generator().manual_seed(seed)
+        self.rng = torch.Generator().manual_seed(seed)
         self._network = networks.build(spec, seed).to(self.device)
         self._forward = self._compiled()
         self._optimiser = self._fresh_optimiser()
-        self._references = self._fresh_references()
+        self._algorithm: Algorithm = algorithm_class(config.algorithm)(config)
+        self.distribution = distribution_of(spec)
+        self._references = References(self._network, self._wanted_references())
         self._last_entropy: float | None = None
-        self._replay = Replay(config.q_learning)
 
     @property
     def network(self) -> nn.Module:
@@ -106,11 +105,13 @@ class Learner:
     def configure(self, config: LearningConfig) -> None:
         """Learns by other numbers from the next update on; the precision stays."""
         self.revision += 1
+        if config.algorithm != self._config.algorithm:
+            self._algorithm = algorithm_class(config.algorithm)(config)
         self._config = config
         missing = [name for name in self._wanted_references() if name not in self._references]
         self._references.add(self._network, missing)
 
-    def update(self, fragment: Fragment | Staged, progress: float) -> UpdateMetrics | None:
+    def update(self, fragment: Fragment | PrefetchedFragment, progress: float) -> UpdateMetrics | None:
         """Learns from one fragment.
 
         Args:
@@ -127,12 +128,12 @@ class Learner:
         if fragment.generation != self.generation or lag > self._config.max_policy_lag:
             return None
         if isinstance(fragment, Fragment):
-            fragment = Staged.of(fragment, self.device)
+            fragment = PrefetchedFragment.of(fragment, self.device)
         if fragment.obs.shape[-1] > self.spec.seen_size:  # others' critics are shown more
             fragment = replace(fragment, obs=fragment.obs[..., : self.spec.seen_size])
         if self.spec.normalise:
-            seen = fragment.obs[:-1].reshape(fragment.steps, -1)
-            self._network.observe(seen.float())  # type: ignore[operator]
+            observed = fragment.obs[:-1].reshape(fragment.steps, -1)
+            self._network.observe(observed.float())  # type: ignore[operator]
         if self.spec.popart:
             self._rescale_values(fragment)
         learning_rate = self._config.learning_rate.at(self.generation_steps, progress)
@@ -146,14 +147,12 @@ class Learner:
             group["lr"] = learning_rate
         losses: list[Loss] = []
         norms: list[float] = []
-        reuse = 0
-        batch = self._batch(fragment)
-        is_replayed = self._config.algorithm == "r2d2"
-        for _ in range(self._config.epochs if self._config.algorithm in ("ppo", "appo") else 1):
-            for loss in self._losses(batch, entropy_coefficient, pulls):
-                norms.append(self._descend(loss.total))
+        update = LearnerUpdate(self, entropy_coefficient, pulls)
+        batch = self._algorithm.batch(fragment, update)
+        for _ in range(self._algorithm.passes(self._config)):
+            for loss in self._algorithm.losses(batch, update):
+                norms.append(self._descend(update.pulled(loss).total))
                 losses.append(loss)
-            reuse += 1
             if self._agreed(losses[-1].approximate_kl) > self._config.target_kl:
                 break  # further epochs would leave the region where the surrogate means anything
         self.version += 1
@@ -170,7 +169,7 @@ class Learner:
             gradient_norm=float(np.mean(norms)),
             explained_variance=_mean([loss.explained_variance for loss in losses]),
             entropy_coefficient=entropy_coefficient,
-            sample_reuse=self._config.q_learning.replay_ratio if is_replayed else float(reuse),
+            sample_reuse=update.decisions / self._learnt_from(fragment),
             policy_lag=lag,
         )
 
@@ -205,7 +204,7 @@ class Learner:
         self._network.load_state_dict(network.state_dict())
         self._optimiser = self._fresh_optimiser()
         self._references.restart(network)
-        self._replay.clear()
+        self._algorithm.reset()
         self._last_entropy = None
         self.generation, self.version, self.generation_steps = generation, 0, 0
 
@@ -225,7 +224,7 @@ class Learner:
         for index, slot in self._optimiser.state_dict()["state"].items():
             tensors |= {f"optimiser/{index}/{k}": v for k, v in slot.items()}
         tensors |= self._references.tensors()
-        tensors["rng"] = self._rng.get_state()
+        tensors["rng"] = self.rng.get_state()
         counters = {
             "generation": self.generation,
             "version": self.version,
@@ -267,8 +266,8 @@ class Learner:
             if any(key.startswith("reference/teacher/") for key in tensors):
                 self._references.hold("teacher", self._network)
             self._references.load(tensors, metadata.get("references", {}))
-            self._replay.clear()  # it is not stored: it fills again in a moment
-            self._rng.set_state(tensors["rng"])
+            self._algorithm.reset()
+            self.rng.set_state(tensors["rng"])
             self.generation, self.version = counters["generation"], counters["version"]
             self.steps, self.generation_steps = counters["steps"], counters["generation_steps"]
             self.factors = dict(metadata.get("factors", {}))
@@ -288,15 +287,9 @@ class Learner:
         return compiled
 
     def _wanted_references(self) -> tuple[str, ...]:
-        config = self._config
-        wanted = {
-            "target": config.algorithm in ("appo", "r2d2"),
-            "magnet": max(config.magnet.start, config.magnet.end) > 0,
-        }
-        return tuple(name for name, needed in wanted.items() if needed)
-
-    def _fresh_references(self) -> References:
-        return References(self._network, self._wanted_references())
+        wanted = algorithm_class(self._config.algorithm).needs(self._config).references
+        has_magnet = max(self._config.magnet.start, self._config.magnet.end) > 0
+        return (*wanted, "magnet") if has_magnet else wanted
 
     def _age_references(self, steps: int) -> None:
         if "target" in self._references:
@@ -314,151 +307,47 @@ class Learner:
             coefficient *= float(np.exp(np.clip(STEERING * missing, -MOST_STEERING, MOST_STEERING)))
         return coefficient
 
-    def _batch(self, fragment: Staged) -> list[torch.Tensor] | Columns | Lanes:
-        if self._config.algorithm != "ppo":
-            return lanes_of(fragment, self._config)
-        return (columns_of if self.spec.memory else rows_of)(fragment, self._config)
+    def heads(self, inputs: NetworkInputs) -> torch.Tensor:
+        """Asks the network, with gradient; with other processes each asks about a part. Returns: [R, W]."""
 
-    def _losses(
-        self, batch: list[torch.Tensor] | Columns | Lanes, entropy: float, pulls: dict[str, float]
-    ) -> Iterator[Loss]:
-        """Yields the loss of one minibatch after the other; each must be descended before the next."""
-        if isinstance(batch, Lanes) and self._config.algorithm == "r2d2":
-            yield from self._replayed_losses(batch, pulls)
-        elif isinstance(batch, Lanes):
-            yield from self._off_policy_losses(batch, entropy, pulls)
-        else:
-            yield from self._ppo_losses(batch, entropy, pulls)
-
-    def _ppo_losses(
-        self, batch: list[torch.Tensor] | Columns, entropy: float, pulls: dict[str, float]
-    ) -> Iterator[Loss]:
-        for seen, rows in self._minibatches(batch):
-            legal, actions, log_probs, advantages, returns = rows
-            heads = self._heads(seen)
-            loss = ppo_loss(
-                heads,
-                legal,
-                actions,
-                log_probs,
-                advantages,
-                returns,
-                clip=self._config.clip,
-                value_coefficient=self._config.value_coefficient,
-                entropy_coefficient=entropy,
-                factors=self.spec.factors,
-                value_std=self._value_std(),
-            )
-            yield self._pulled(loss, heads, seen, legal, pulls)
-
-    def _minibatches(self, batch: list[torch.Tensor] | Columns) -> Iterator[tuple[Seen, list[torch.Tensor]]]:
-        """Yields what the network shall see, and legal, actions, log μ, advantages, returns as rows."""
-        if isinstance(batch, Columns):
-            first = self._config.burn_in
-            for part in column_minibatches(batch, self._config, self._rng):
-                yield Seen(part.obs, part.memory, part.begins, first), part.rows(first)[1:]
-        else:
-            for obs, *others in minibatches(batch, self._config, self._rng):
-                yield Seen(obs), others
-
-    def _off_policy_losses(self, lanes: Lanes, entropy: float, pulls: dict[str, float]) -> Iterator[Loss]:
-        steps, count = lanes.actions.shape
-        for columns in torch.split(torch.arange(count), max(1, self._config.minibatch // steps)):
-            batch = lanes.part(slice(int(columns[0]), int(columns[-1]) + 1))
-            seen = Seen(batch.obs.flatten(0, 1))
-            if self.spec.memory:
-                first = self._config.burn_in
-                seen, batch = Seen(batch.obs, batch.memory, batch.begins, first), batch.later(first)
-            shape = batch.obs.shape[:2]
-            heads = self._heads(seen)
-            target = None
-            if "target" in self._references:
-                target = self._reference_heads("target", seen).reshape(*shape, -1)
-            loss = off_policy_loss(
-                heads.reshape(*shape, -1),
-                batch,
-                self._config,
-                entropy_coefficient=entropy,
-                target_heads=target,
-                factors=self.spec.factors,
-                value_std=self._value_std(),
-            )
-            decisions = batch.actions.numel()  # what was seen after the last decision is none
-            legal = batch.legal.reshape(decisions, -1)
-            yield self._pulled(loss, heads[:decisions], seen, legal, pulls)
-
-    def _replayed_losses(self, lanes: Lanes, pulls: dict[str, float]) -> Iterator[Loss]:
-        """Keeps the columns of a fragment and yields the losses of as many as it is due."""
-        config, first = self._config, self._config.burn_in if self.spec.memory else 0
-        self._replay.add(lanes, self.version)
-        self._replay.forget_before(self.version - config.max_policy_lag)
-        steps = len(lanes.actions)
-        columns = max(1, config.minibatch // steps)
-        due = config.q_learning.replay_ratio * lanes.actions.numel() / (columns * steps)
-        for _ in range(max(1, round(due))):
-            drawn, importance, places = self._replay.draw(columns, self._rng)
-            obs, begins = drawn.obs[:-1], drawn.begins[:-1]
-            seen = Seen(obs, drawn.memory, begins, first) if self.spec.memory else Seen(obs.flatten(0, 1))
-            drawn = drawn.later(first)
-            shape = (*drawn.actions.shape, -1)
-            heads = self._heads(seen)
-            target = self._reference_heads("target", seen).reshape(shape)
-            loss, priorities = r2d2_loss(
-                heads.reshape(shape),
-                target,
-                drawn,
-                importance.to(self.device),
-                config.q_learning,
-                self.spec.factors,
-            )
-            self._replay.reconsider(places, priorities)
-            yield self._pulled(loss, heads, seen, drawn.legal.flatten(0, 1), pulls)
-
-    def _heads(self, seen: Seen) -> torch.Tensor:
-        def own(part: Seen) -> torch.Tensor:
-            with self._autocast():
+        def own(part: NetworkInputs) -> torch.Tensor:
+            with self.autocast():
                 return part.heads(self._network, self._forward).float()
 
-        return self._shared(own, seen)
+        return self._shared(own, inputs)
 
-    def _reference_heads(self, name: str, seen: Seen) -> torch.Tensor:
-        return self._shared(lambda part: self._references.heads(name, part), seen)
+    def reference_heads(self, name: str, inputs: NetworkInputs) -> torch.Tensor:
+        """The same of a reference network, without gradient."""
+        return self._shared(lambda part: self._references.heads(name, part), inputs)
 
-    def _shared(self, heads: Callable[[Seen], torch.Tensor], seen: Seen) -> torch.Tensor:
-        """Returns heads of all that is seen; with other processes each asks for a part."""
-        return heads(seen) if self._together is None else self._together.part(heads, seen)
+    def has_reference(self, name: str) -> bool:
+        """Whether there is such a reference network."""
+        return name in self._references
+
+    def _shared(self, heads: Callable[[NetworkInputs], torch.Tensor], inputs: NetworkInputs) -> torch.Tensor:
+        return heads(inputs) if self._data_parallel is None else self._data_parallel.part(heads, inputs)
+
+    def _learnt_from(self, fragment: PrefetchedFragment) -> int:
+        """Returns the decisions of a fragment, without those that only bring a memory up to date."""
+        length = len(fragment.rewards)
+        burnt = self._config.burn_in if self.spec.memory else 0
+        return fragment.steps * (length - burnt) // length
 
     def _agreed(self, number: torch.Tensor) -> float:
-        return float(number) if self._together is None else self._together.agreed(number)
+        return float(number) if self._data_parallel is None else self._data_parallel.agreed(number)
 
-    def _autocast(self) -> torch.autocast:
+    def autocast(self) -> torch.autocast:
+        """The precision in which the network is asked."""
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self._dtype == torch.bfloat16)
 
-    def _pulled(
-        self,
-        loss: Loss,
-        heads: torch.Tensor,
-        seen: Seen,
-        legal: torch.Tensor,
-        pulls: dict[str, float],
-    ) -> Loss:
-        """Adds c KL(π ‖ other) for the magnet (Sokota et al. 2023) and the teacher (Vinyals et al. 2019)."""
-        total = loss.total
-        for name, coefficient in pulls.items():
-            if coefficient <= 0.0 or name not in self._references:
-                continue
-            with self._autocast():
-                others = self._reference_heads(name, seen)[: len(heads)]
-            kl = kl_to(masked(heads[:, :-1], legal), masked(others[:, :-1], legal), self.spec.factors)
-            total = total + coefficient * kl
-        return loss._replace(total=total)
-
-    def _rescale_values(self, fragment: Staged) -> None:
+    def _rescale_values(self, fragment: PrefetchedFragment) -> None:
         """Lets the value's scale follow the returns of a fragment, by the values noted while acting."""
         network: Any = self._network
         network.value_scale.update(gae_of(fragment, self._config).returns, network.head)
 
-    def _value_std(self) -> torch.Tensor | float:
+    @property
+    def value_std(self) -> torch.Tensor | float:
+        """What errors of the value are measured by, where its scale follows the returns; else 1."""
         scale: Any = getattr(self._network, "value_scale", None)
         return 1.0 if scale is None else scale.std.detach()
 
@@ -466,8 +355,8 @@ class Learner:
         """Takes one gradient step; returns the gradient's norm before it was clipped."""
         self._optimiser.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
-        if self._together is not None:
-            self._together.add_gradients(self._network)
+        if self._data_parallel is not None:
+            self._data_parallel.add_gradients(self._network)
         norm = float(nn.utils.clip_grad_norm_(self._network.parameters(), self._config.max_grad_norm))
         total = float(loss.detach())
         if not np.isfinite(norm) or not np.isfinite(total):

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import torch
 from torch import nn
 
-from agents.networks.inputs import Seen
+from agents.networks.inputs import NetworkInputs
 
 _PREFIX = "reference/"
 
@@ -29,9 +29,9 @@ class References:
         return name in self._copies
 
     @torch.no_grad()
-    def heads(self, name: str, seen: Seen) -> torch.Tensor:
+    def heads(self, name: str, inputs: NetworkInputs) -> torch.Tensor:
         """Returns a copy's logits and value, [R, A + 1]; it remembers what the acting network did."""
-        return seen.heads(self._copies[name]).float()
+        return inputs.heads(self._copies[name]).float()
 
     def grow_older(self, name: str, by: int, limit: int, network: nn.Module) -> None:
         """Ages a copy; one that has reached the limit becomes a copy of the network as it is now."""

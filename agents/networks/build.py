@@ -14,12 +14,13 @@ from agents.errors import AgentError
 from agents.networks.attention import SetAttention
 from agents.networks.convolutional import ResidualCNN
 from agents.networks.critics import SeparateCritic
+from agents.networks.heads import head_width
 from agents.networks.layers import FeedForward, Normaliser, hidden_layers
 from agents.networks.recurrent import Recurrent
 from agents.networks.spec import CRITICS, MEMORIES, OWN, NetworkSpec
 from envs.errors import GameError
-from envs.foreign import imported
 from envs.ids import split_parameters
+from envs.importing import imported
 
 
 class MLP(FeedForward):
@@ -53,17 +54,21 @@ class MLP(FeedForward):
 
 
 def linear_layers(network: nn.Module) -> list[tuple[torch.Tensor, torch.Tensor]] | None:
-    """Returns weight and bias of each layer of an MLP that is these and ReLU between them, None of others."""
+    """Returns what acting needs of an MLP that is linear layers and ReLU between them, None of others.
+
+    Weight and bias of each layer; of the last the rows of policy and value.
+    """
     if type(network) is not MLP or network._scale != 1.0:
         return None
     if isinstance(network.trunk[0], Normaliser):
         return None
     layers = [layer for layer in (*network.trunk, network.head) if isinstance(layer, nn.Linear)]
     found: list[tuple[torch.Tensor, torch.Tensor]] = [(layer.weight, layer.bias) for layer in layers]
+    width = network.acting_width
+    weight, bias = (t[:width] for t in found[-1])
     if network.sharpness != 1.0:
-        found[-1] = tuple(torch.cat([t[:-1] * network.sharpness, t[-1:]]) for t in found[-1])  # type: ignore[assignment]
-    if network.value_scale is not None:
-        found[-1] = network.value_scale.folded(*found[-1])
+        weight, bias = (torch.cat([t[:-1] * network.sharpness, t[-1:]]) for t in (weight, bias))
+    found[-1] = (weight, bias) if network.value_scale is None else network.value_scale.folded(weight, bias)
     return found
 
 
@@ -129,7 +134,8 @@ class Factory(Protocol):
     """Makes a network of one's own.
 
     It takes the spec and the parameters of its id, and returns a module whose forward takes observations
-    [R, D] (flattened, any R) and returns [R, A + 1]: logits of the A actions, then the value. What `hidden`,
+    [R, D] (flattened, any R) and returns [R, A + 1]: logits of the A actions, then the value; behind it the
+    numbers of the spec's `extra_heads`, if there are any. What `hidden`,
     `scale` and the rest mean is up to it. With `normalise` it needs a method `observe(obs)`, [R, D]; with
     `popart` a `ValueScale` named `value_scale` that it applies, and the linear layer before it, `head`.
     """
@@ -149,10 +155,10 @@ def _own(spec: NetworkSpec) -> nn.Module:
         shape = tuple(out.shape)
     except Exception as error:
         raise AgentError(f"{spec.kind}: {type(error).__name__}: {error}") from error
-    if not isinstance(network, nn.Module) or shape != (3, spec.num_actions + 1):
+    if not isinstance(network, nn.Module) or shape != (3, head_width(spec)):
         raise AgentError(
             f"{spec.kind}: for 3 observations of {spec.observation_size} numbers it must return "
-            f"(3, {spec.num_actions + 1}), logits and value, not {shape}"
+            f"(3, {head_width(spec)}), logits and value, not {shape}"
         )
     if spec.popart and not (hasattr(network, "value_scale") and hasattr(network, "head")):
         raise AgentError(f"{spec.kind}: popart needs a value_scale and a head, which it does not have")

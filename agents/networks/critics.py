@@ -33,14 +33,16 @@ class SeparateCritic(nn.Module):
         self.head = nn.Linear(spec.hidden[-1], 1)
         nn.init.orthogonal_(self.head.weight, 1.0)
         nn.init.zeros_(self.head.bias)
-        self.value_scale = ValueScale() if spec.popart else None
+        self.acting_width = spec.num_actions + 1
+        self.value_scale = ValueScale(spec.num_actions) if spec.popart else None
 
     def forward(self, obs: torch.Tensor) -> torch.Tensor:
-        """Args: obs: [R, D], own or the team's. Returns: [R, A + 1], logits, then the value."""
-        logits = self.policy(obs[:, : self._own])[:, :-1]
+        """Args: obs: [R, D], own or the team's. Returns: [R, W], see `agents.networks.heads`."""
+        own = self.policy(obs[:, : self._own])
         seen = functional.pad(obs, (0, self.sees - obs.shape[1])) * self._scale
         value = self.head(self.trunk(seen if self.normaliser is None else self.normaliser(seen)))
-        heads = torch.cat([logits, value], dim=1)
+        a = self.acting_width - 1
+        heads = torch.cat([own[:, :a], value, own[:, a + 1 :]], dim=1)
         return heads if self.value_scale is None else self.value_scale(heads)
 
     def observe(self, obs: torch.Tensor) -> None:

@@ -11,7 +11,7 @@ from torch import nn
 
 
 @dataclass(frozen=True)
-class Seen:
+class NetworkInputs:
     """Observations as a network takes them.
 
     Attributes:
@@ -31,12 +31,12 @@ class Seen:
         """Rows, or sequences."""
         return len(self.obs) if self.memory is None else self.obs.shape[1]
 
-    def part(self, first: int, count: int) -> Seen:
+    def part(self, first: int, count: int) -> NetworkInputs:
         """Returns some of the rows, or of the sequences."""
         if self.memory is None or self.begins is None:
-            return Seen(self.obs[first : first + count])
+            return NetworkInputs(self.obs[first : first + count])
         chosen = slice(first, first + count)
-        return Seen(self.obs[:, chosen], self.memory[chosen], self.begins[:, chosen], self.first)
+        return NetworkInputs(self.obs[:, chosen], self.memory[chosen], self.begins[:, chosen], self.first)
 
     def heads(
         self, network: nn.Module, forward: Callable[[torch.Tensor], torch.Tensor] | None = None

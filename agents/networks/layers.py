@@ -8,6 +8,7 @@ from itertools import pairwise
 import torch
 from torch import nn
 
+from agents.networks.heads import head_width
 from agents.networks.spec import NetworkSpec
 
 # Of the running mean of returns, an update of 16,384 decisions: a twentieth of it is new.
@@ -56,16 +57,19 @@ class ValueScale(nn.Module):
     std: torch.Tensor
     updates: torch.Tensor
 
-    def __init__(self) -> None:
+    def __init__(self, column: int) -> None:
+        """Args: column: of a network's output, the value."""
         super().__init__()
+        self._column = column
         self.register_buffer("mean", torch.zeros(()))
         self.register_buffer("std", torch.ones(()))
         self.register_buffer("updates", torch.zeros(()))
 
     def forward(self, heads: torch.Tensor) -> torch.Tensor:
-        """Args: heads: [R, A + 1]. Returns: the same with the value as it is meant."""
-        value = heads[..., -1:] * self.std + self.mean
-        return torch.cat([heads[..., :-1], value], dim=-1)
+        """Args: heads: [R, W]. Returns: the same with the value as it is meant."""
+        k = self._column
+        value = heads[..., k : k + 1] * self.std + self.mean
+        return torch.cat([heads[..., :k], value, heads[..., k + 1 :]], dim=-1)
 
     @torch.no_grad()
     def update(self, returns: torch.Tensor, head: nn.Linear) -> None:
@@ -77,14 +81,15 @@ class ValueScale(nn.Module):
         square += rate * (returns.square().mean() - square)
         self.mean += rate * (returns.mean() - self.mean)
         self.std.copy_((square - self.mean.square()).clamp(min=1e-8).sqrt())
-        head.weight[-1] *= old_std / self.std
-        head.bias[-1] = (old_std * head.bias[-1] + old_mean - self.mean) / self.std
+        row = self._column if len(head.weight) > 1 else 0  # a critic's head has no other
+        head.weight[row] *= old_std / self.std
+        head.bias[row] = (old_std * head.bias[row] + old_mean - self.mean) / self.std
 
     def folded(self, weight: torch.Tensor, bias: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Returns a head's weight and bias that need no scale behind them."""
         weight, bias = weight.clone(), bias.clone()
-        weight[-1] *= self.std
-        bias[-1] = bias[-1] * self.std + self.mean
+        weight[self._column] *= self.std
+        bias[self._column] = bias[self._column] * self.std + self.mean
         return weight, bias
 
 
@@ -99,32 +104,42 @@ def hidden_layers(features: int, hidden: tuple[int, ...]) -> list[nn.Module]:
     return layers
 
 
-def head_layer(features: int, num_actions: int) -> nn.Linear:
-    """Returns a head whose first policy is near uniform; see `agents.networks.MLP`."""
-    head = nn.Linear(features, num_actions + 1)
+def head_layer(features: int, spec: NetworkSpec) -> nn.Linear:
+    """Returns a layer for all heads, whose first policy is near uniform; see `agents.networks.build.MLP`."""
+    head = nn.Linear(features, head_width(spec))
+    a = spec.num_actions
     with torch.no_grad():
-        nn.init.orthogonal_(head.weight[:-1], 0.01)
-        nn.init.orthogonal_(head.weight[-1:], 1.0)
+        nn.init.orthogonal_(head.weight[:a], 0.01)
+        nn.init.orthogonal_(head.weight[a : a + 1], 1.0)
+        if spec.extra_heads:
+            nn.init.orthogonal_(head.weight[a + 1 :], 1.0)
         nn.init.zeros_(head.bias)
     return head
 
 
 class Headed(nn.Module):
-    """One linear head for logits and value together, and what is done to them; the rest is the kind's own."""
+    """One linear layer for all heads (`agents.networks.heads`); what comes before is the kind's own.
+
+    Attributes:
+      acting_width: of its output the first so many numbers are what acting needs: policy and value.
+    """
 
     head: nn.Linear
+    acting_width: int
 
     def end_with_head(self, features: int, spec: NetworkSpec) -> None:
         """Adds the head behind so many features; call it when everything before is there."""
-        self.head = head_layer(features, spec.num_actions)
-        self.value_scale = ValueScale() if spec.popart else None
+        self.head = head_layer(features, spec)
+        self.acting_width = spec.num_actions + 1
+        self.value_scale = ValueScale(spec.num_actions) if spec.popart else None
         self.sharpness = spec.sharpness
 
     def heads(self, features: torch.Tensor) -> torch.Tensor:
-        """Args: features: [..., H]. Returns: [..., A + 1], the logits of the A actions, then the value."""
+        """Args: features: [..., H]. Returns: [..., W], see `agents.networks.heads`."""
         heads: torch.Tensor = self.head(features)
         if self.sharpness != 1.0:
-            heads = torch.cat([heads[..., :-1] * self.sharpness, heads[..., -1:]], dim=-1)
+            a = self.acting_width - 1
+            heads = torch.cat([heads[..., :a] * self.sharpness, heads[..., a:]], dim=-1)
         return heads if self.value_scale is None else self.value_scale(heads)
 
 
@@ -136,5 +151,5 @@ class FeedForward(Headed):
         raise NotImplementedError
 
     def forward(self, obs: torch.Tensor) -> torch.Tensor:
-        """Args: obs: [R, D], flattened. Returns: [R, A + 1], logits, then the value."""
+        """Args: obs: [R, D], flattened. Returns: [R, W], see `agents.networks.heads`."""
         return self.heads(self.features(obs))

@@ -43,6 +43,8 @@ class NetworkSpec:
         `agents.algorithms.r2d2`.
       critic: `separate`: the value has hidden layers of its own; `team`: these, over what the whole team
         sees; empty: it shares the policy's. teammates: of a seat, whom a critic sees.
+      distribution: of actions: `gaussian`, num_actions being two for each number of an action; empty: a
+        categorical one. extra_heads: (name, numbers) of what a network says beside policy and value.
     """
 
     observation_size: int
@@ -61,13 +63,18 @@ class NetworkSpec:
     sharpness: float = 1.0
     critic: str = ""
     teammates: int = 0
+    distribution: str = ""
+    extra_heads: tuple[tuple[str, int], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> NetworkSpec:
-        listed = {name: tuple(data.get(name, ())) for name in ("factors", "observation_shape")}
+        listed: dict[str, Any] = {
+            name: tuple(data.get(name, ())) for name in ("factors", "observation_shape")
+        }
+        listed["extra_heads"] = tuple((name, size) for name, size in data.get("extra_heads", ()))
         return NetworkSpec(**{**data, "hidden": tuple(data["hidden"]), **listed})
 
     @property
@@ -96,11 +103,11 @@ class NetworkSpec:
         layers = tower + sum((a + 1) * b for a, b in pairwise(widths))
         gates = {"": 0, "gru": 3, "lstm": 4}[self.memory]
         cell = gates * self.units * (self.hidden[-1] + self.units + 2)
-        critic = 0
+        critic, extra = 0, sum(size for _, size in self.extra_heads)
         if self.critic:
             own = (self.seen_size, *self.hidden, 1)
             critic = sum((a + 1) * b for a, b in pairwise(own))
-        return layers + cell + (self.units + 1) * (self.num_actions + 1) + critic
+        return layers + cell + (self.units + 1) * (self.num_actions + 1 + extra) + critic
 
     @property
     def attention_heads(self) -> int:

@@ -12,10 +12,11 @@ import torch
 from torch import nn
 
 from agents.acting.policy import NetworkPolicy
-from agents.algorithms.loss import kl_to, masked
 from agents.errors import AgentError
 from agents.networks import build as networks
 from agents.networks import weights
+from agents.networks.distributions import distribution_of
+from agents.networks.heads import split_heads
 from agents.networks.spec import NetworkSpec
 from envs.actions import compose
 from envs.vector_game import VectorGame
@@ -124,6 +125,6 @@ def _losses(
     student: nn.Module, rows: list[torch.Tensor], spec: NetworkSpec
 ) -> tuple[torch.Tensor, torch.Tensor]:
     obs, legal, wanted = rows[0], rows[1] > 0, rows[2]
-    heads = student(obs)
-    policies = masked(wanted[:, :-1], legal), masked(heads[:, :-1], legal)
-    return kl_to(*policies, spec.factors), (heads[:, -1] - wanted[:, -1]).square().mean()
+    make, heads, teachers = distribution_of(spec), split_heads(student(obs), spec), split_heads(wanted, spec)
+    kl = make(teachers.policy, legal).kl_to(make(heads.policy, legal))
+    return kl, (heads.value - teachers.value).square().mean()

@@ -11,10 +11,10 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from agents.algorithms.loss import masked
 from agents.errors import AgentError
 from agents.networks import build as networks
 from agents.networks import weights
+from agents.networks.distributions import mask_logits
 from agents.networks.spec import NetworkSpec
 
 HELD_OUT = 0.1
@@ -158,7 +158,7 @@ def _losses(network: nn.Module, rows: list[torch.Tensor]) -> tuple[torch.Tensor,
     """Returns (−log π of what was played, value loss, share of likeliest actions that were played)."""
     obs, legal, actions, outcomes = rows
     heads = network(obs)
-    logits = masked(heads[:, :-1], legal)
+    logits = mask_logits(heads[:, : legal.shape[1]], legal)
     policy = nn.functional.cross_entropy(logits, actions)
-    value = 0.5 * (heads[:, -1] - outcomes).square().mean()
+    value = 0.5 * (heads[:, legal.shape[1]] - outcomes).square().mean()
     return policy, value, (logits.argmax(-1) == actions).float().mean()

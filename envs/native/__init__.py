@@ -1,0 +1,1 @@
+"""Games written for batches: millions of moves a second."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from league.study.games import GameFacts
 
 games_app = typer.Typer(help="The games: which there are, whether one keeps the contract, how fast it is.")
-Family = Annotated[str | None, typer.Option(help="Only native, openspiel, pettingzoo or plugin.")]
+Family = Annotated[str | None, typer.Option(help="Only of this family, such as native.")]
 
 
 @games_app.callback(invoke_without_command=True)
@@ -33,22 +33,24 @@ def games_list(
     """Lists the games with their seats and spaces."""
     if context.invoked_subcommand is not None:
         return
-    from league.study.game_speed import alone
-    from league.study.games import facts, listed
+    from league.study.games import facts, listed, quiet, versions
 
     found: list[GameFacts] = []
     refused: dict[str, str] = {}
     speeds: dict[str, float] = {}
     for game_id in listed(family):
         try:
-            found.append(facts(game_id))
-            if speed:
-                speeds[game_id] = alone(game_id, seconds=0.5)
+            with quiet():
+                found.append(facts(game_id))
+                if speed:
+                    from league.study.game_speed import alone  # torch, which a list does not need
+
+                    speeds[game_id] = alone(game_id, seconds=0.5)
         except USER_ERRORS as error:
             refused[game_id] = str(error).removeprefix(f"{game_id} ").removeprefix(f"{game_id}: ")
     if as_json:
         games = [{**asdict(f), "moves_per_second": speeds.get(f.game_id)} for f in found]
-        print(json.dumps({"games": games, "refused": refused}))
+        print(json.dumps({"games": games, "refused": refused, "versions": versions(family)}))
     else:
         printing.print_games(found, refused, speeds)
 

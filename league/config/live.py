@@ -53,6 +53,7 @@ AT_START = (
     "*.compile",
     "inference.*",
     "*.q_learning.*",
+    "*.options.*",
     "players.*.inference",
     "*.reward_scale",
     "*.discount",
@@ -126,15 +127,16 @@ def require_same_logits(old: RunConfig, new: RunConfig) -> None:
     """Checks that what the weights there are say means the same to the learners of a changed config.
 
     Raises:
-      ConflictError: a player would learn by r2d2 and did not, or no longer, or by another temperature.
+      ConflictError: a player would learn by an algorithm to whose logits its own are not alike.
     """
     before, after = old.roster(), new.roster()
     for name in before.keys() & after.keys():
-        was, becomes = ((c.roster()[name].learner or c.learner).sharpness for c in (old, new))
-        if was != becomes:
+        was, becomes = ((c.roster()[name].learner or c.learner) for c in (old, new))
+        if not was.same_algorithm(becomes) and was.needs.sharpness != becomes.needs.sharpness:
+            values = was if was.needs.sharpness != 1.0 else becomes
             raise ConflictError(
-                f"{name}: the logits of r2d2 are values divided by q_learning.temperature, those of other "
-                "algorithms are not, so the weights do not go over; clone the run with it"
+                f"{name}: the logits of {values.algorithm} are values divided by q_learning.temperature, "
+                "those of other algorithms are not, so the weights do not go over; clone the run with it"
             )
 
 

@@ -104,10 +104,10 @@ class RunConfig(Section):
                     f"learner.burn_in: {learner.burn_in} leaves nothing of a fragment to learn from "
                     f"(rollout.fragment_length = {self.rollout.fragment_length})"
                 )
-            if self.learner_processes > 1 and learner.algorithm == "r2d2":
+            if self.learner_processes > 1 and not learner.needs.data_parallel:
                 raise ValueError(
-                    "learner_processes: r2d2 draws its minibatches by what one process has learnt; use 1, or "
-                    "another algorithm"
+                    f"learner_processes: {learner.algorithm} draws its minibatches by what one process has "
+                    "learnt; use 1, or another algorithm"
                 )
             if self.learner_processes > 1 and learner.device != self.learner.device:
                 raise ValueError(
@@ -194,11 +194,15 @@ class RunConfig(Section):
 
     def _require_networks(self, spec: GameSpec, source: str) -> None:
         parts = len(spec.action_factors)
-        if parts > 1 and "r2d2" in {(p.learner or self.learner).algorithm for p in self.players}:
-            raise ConfigError(
-                f"{source}: learner.algorithm: r2d2 learns a value of every action; one of {self.game} has "
-                f"{parts} parts; use ppo"
-            )
+        learners = {
+            learner.algorithm: learner for learner in (p.learner or self.learner for p in self.players)
+        }
+        for learner in learners.values():
+            if parts > 1 and not learner.needs.action_parts:
+                raise ConfigError(
+                    f"{source}: learner.algorithm: {learner.algorithm} learns a value of every action; "
+                    f"one of {self.game} has {parts} parts; use ppo"
+                )
         for path, network, entry in (
             ("network", self.network, None),
             *((f"players[{k}].network", e.network, e) for k, e in enumerate(self.players)),
@@ -251,7 +255,7 @@ class RunConfig(Section):
             network.popart,
             network.memory or "",
             network.memory_units,
-            (entry.learner or self.learner).sharpness,
+            (entry.learner or self.learner).needs.sharpness,
             "" if network.critic == "shared" else network.critic,
             team_size(spec) - 1 if network.critic == "team" else 0,
         )

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import dataclasses
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
-from agents.algorithms.config import Algorithm, LearningConfig, QLearningConfig, Schedule
+from agents.algorithms.config import LearningConfig, QLearningConfig, Schedule
+from agents.algorithms.registry import OWN as OWN_ALGORITHMS
+from agents.algorithms.registry import algorithm_class, known_algorithms
+from agents.errors import AgentError
 from agents.networks.spec import KINDS, OWN, NetworkSpec
 from league.config.explain import nearest
 from matchmaking.evaluation import EvaluationRule
 from matchmaking.population import PopulationRule
+
+if TYPE_CHECKING:  # it needs torch
+    from agents.algorithms.algorithm import Needs
 
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Count = Annotated[int, Field(ge=1)]
@@ -96,7 +111,7 @@ class NetworkConfig(Section):
 
 
 class QLearningSection(Section):
-    """Of algorithm r2d2: Q-learning from a prioritised replay."""
+    """Of algorithms that learn what actions are worth, from a prioritised replay."""
 
     n_step: int = Field(3, ge=1, le=1000, description="decisions to the target network's value")
     temperature: float = Field(
@@ -121,10 +136,14 @@ class QLearningSection(Section):
 class LearnerConfig(Section):
     """How a player learns."""
 
-    algorithm: Algorithm = Field(
+    algorithm: str = Field(
         "ppo",
-        description="ppo: clipped surrogate. impala: V-trace. appo: V-trace, clipped against a target "
-        "network. alphastar: V-trace, UPGO, TD(λ). r2d2: Q-learning from a replay",
+        max_length=100,
+        description="League's own, see docs/learning.md, or another package's by entry point "
+        "`league.algorithms`, see docs/your-algorithm.md",
+    )
+    options: dict[str, Any] = Field(
+        default_factory=dict, description="numbers of the algorithm's own, where it has some"
     )
     learning_rate: ScheduleConfig = ScheduleConfig(start=1e-3, end=1e-4)
     entropy: ScheduleConfig = ScheduleConfig(start=0.1, end=0.01)
@@ -134,9 +153,9 @@ class LearnerConfig(Section):
     clip: float = Field(0.2, gt=0.0, lt=1.0)
     clip_rho: float = Field(1.0, gt=0.0, description="V-trace's ρ̄")
     clip_c: float = Field(1.0, gt=0.0, description="V-trace's c̄")
-    upgo_coefficient: float = Field(1.0, ge=0.0, description="of alphastar's upgoing policy gradient")
+    upgo_coefficient: float = Field(1.0, ge=0.0, description="of the upgoing policy gradient")
     target_updates: int = Field(
-        8, ge=1, description="updates between copies of the target network, of appo and r2d2"
+        8, ge=1, description="updates between copies of the target network, where the algorithm has one"
     )
     q_learning: QLearningSection = QLearningSection()
     magnet: ScheduleConfig = Field(
@@ -175,22 +194,57 @@ class LearnerConfig(Section):
         False, description="the network, by torch.compile: needs a C++ compiler, pays for large ones"
     )
 
-    @property
-    def sharpness(self) -> float:
-        """What the network's logits are multiplied by."""
-        return 1.0 / self.q_learning.temperature if self.algorithm == "r2d2" else 1.0
+    @field_validator("algorithm")
+    @classmethod
+    def _known_algorithm(cls, algorithm: str) -> str:
+        known = known_algorithms()
+        if algorithm not in known:
+            raise ValueError(f"{algorithm!r}{nearest(algorithm, known)} allowed: {', '.join(known)}")
+        return algorithm
+
+    @model_validator(mode="after")
+    def _options_fit(self) -> LearnerConfig:
+        if self.options:
+            self._built_options()
+        return self
 
     @property
-    def epsilon(self) -> float:
-        """Of exploration by playing anything now and then."""
-        return self.q_learning.epsilon if self.algorithm == "r2d2" else 0.0
+    def needs(self) -> Needs:
+        """What the algorithm asks of the rest; imports it, and torch with it."""
+        return algorithm_class(self.algorithm).needs(self.build())
+
+    def same_algorithm(self, other: LearnerConfig) -> bool:
+        """Whether the other learns by the same algorithm, with the same numbers of its own."""
+        own = ("algorithm", "options", "q_learning")
+        return all(getattr(self, name) == getattr(other, name) for name in own)
 
     def build(self) -> LearningConfig:
         numbers = {n: getattr(self, n) for n in type(self).model_fields if n != "reward_scale"}
         for name, value in numbers.items():
             if isinstance(value, ScheduleConfig | QLearningSection):
                 numbers[name] = value.build()
+        numbers["options"] = self._built_options()
         return LearningConfig(**numbers)
+
+    def _built_options(self) -> Any:
+        """Returns the algorithm's `Options`. Raises: ValueError: it has no such number, or not that value."""
+        if self.algorithm in OWN_ALGORITHMS and not self.options:
+            return None  # none of League's own has any: nothing need be imported
+        try:
+            cls = algorithm_class(self.algorithm).Options
+        except AgentError as error:
+            raise ValueError(f"algorithm: {error}") from error
+        known = [f.name for f in dataclasses.fields(cls)]
+        for key in self.options:
+            if key not in known:
+                hint = f"{nearest(key, known)}; allowed: {', '.join(known)}" if known else "; it has none"
+                raise ValueError(f"options.{key}: algorithm {self.algorithm} has no such number{hint}")
+        try:
+            return TypeAdapter(cls).validate_python(self.options)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"])
+            raise ValueError(f"options.{where}: {first['input']!r}: {first['msg']}") from error
 
 
 class SnapshotConfig(Section):

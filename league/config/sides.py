@@ -16,9 +16,7 @@ from league.errors import ConfigError
 @cache
 def spec_of(game_id: str) -> GameSpec:
     """Returns a game's spec. Raises: GameError."""
-    game = envs.make(game_id, 1)
-    game.close()
-    return game.spec
+    return envs.spec_of(game_id)
 
 
 def sides_of(spec: GameSpec, seats: tuple[str, ...]) -> tuple[int, ...]:

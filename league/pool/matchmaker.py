@@ -15,9 +15,9 @@ from league.pool.ratings import PoolRatings
 from league.pool.records import HUMAN, EventRecord, PlayerRecord
 from matchmaking.errors import DuplicateResultError, ResultError
 from matchmaking.evaluation import TRIES
-from matchmaking.payoff import PayoffMatrix
+from matchmaking.payoff import PayoffMatrix, Pool
 from matchmaking.roles import RoleRule
-from matchmaking.roster import Context, Memo, Pool, Roster
+from matchmaking.roster import Context, Memo, Roster
 from matchmaking.sides import Sides
 
 

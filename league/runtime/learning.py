@@ -12,10 +12,10 @@ import numpy as np
 
 from agents.errors import DivergenceError, WeightsError
 from agents.fragment import Fragment
-from agents.learning.data_parallel import Together
+from agents.learning.data_parallel import DataParallel
 from agents.learning.learner import Learner, UpdateMetrics
 from agents.networks import weights
-from agents.prefetch import Staged
+from agents.prefetch import PrefetchedFragment
 from league.config.run import RunConfig
 from league.errors import CheckpointError
 from league.pool.orders import (
@@ -40,7 +40,7 @@ class Followers(Protocol):
     """Processes that learn as one with this one; see `league.runtime.cluster.replicas`."""
 
     @property
-    def together(self) -> Together: ...
+    def data_parallel(self) -> DataParallel: ...
 
     def follow(self, player: str, learner: Learner, fragment: Any, progress: float) -> None: ...
 
@@ -151,12 +151,12 @@ class LearnerPool:
         """Whether a learning player has been frozen."""
         return player in self._resting
 
-    def stage(self, fragment: Fragment) -> Fragment | Staged:
+    def stage(self, fragment: Fragment) -> Fragment | PrefetchedFragment:
         """Copies a fragment to where its player learns; may be called while another is learnt from."""
         learner = self.learners.get(fragment.player)
-        return fragment if learner is None else Staged.of(fragment, learner.device)
+        return fragment if learner is None else PrefetchedFragment.of(fragment, learner.device)
 
-    def learn(self, fragment: Fragment | Staged, shared: Any = None) -> None:
+    def learn(self, fragment: Fragment | PrefetchedFragment, shared: Any = None) -> None:
         """Updates a player from a fragment; a learner that diverges returns to its last stored state.
 
         Args:
@@ -268,7 +268,7 @@ class LearnerPool:
             config.network_spec(entry, config.game_spec()),
             (entry.learner or config.learner).build(),
             seed=config.seed + list(config.roster()).index(name),
-            together=None if self._replicas is None else self._replicas.together,
+            data_parallel=None if self._replicas is None else self._replicas.data_parallel,
         )
 
     def _is_home_of(self, name: str) -> bool:

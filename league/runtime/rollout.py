@@ -74,7 +74,7 @@ class RolloutPlayer:
             discounts=[(entry.learner or config.learner).discount for entry in roster.values()],
             reward_scales=[(entry.learner or config.learner).reward_scale for entry in roster.values()],
             memory_size=max(self._memory_size(entry) for entry in roster.values()),
-            epsilons=[(entry.learner or config.learner).epsilon for entry in roster.values()],
+            epsilons=[(entry.learner or config.learner).needs.epsilon for entry in roster.values()],
         )
         self._recorder = Recorder(seconds_between=SECONDS_BETWEEN_EPISODES)
         self._evaluation = Collector(
@@ -132,7 +132,7 @@ class RolloutPlayer:
                 self.learners.append(name)
                 memory_size = self._memory_size(self._config.roster()[name])
                 self._training.add_learner(
-                    name, learner.discount, learner.reward_scale, memory_size, learner.epsilon
+                    name, learner.discount, learner.reward_scale, memory_size, learner.needs.epsilon
                 )
         return [name for name in learning if name not in self._versions]
 

@@ -21,8 +21,8 @@ from agents.networks.build import build
 from agents.networks.spec import NetworkSpec
 from agents.players.bots import RandomBot
 from envs.actions import random_actions
-from envs.openspiel import load_game
-from envs.pettingzoo import PettingZooGame
+from envs.openspiel.game import load_game
+from envs.tables.batch import PettingZooGame
 
 
 @dataclass(frozen=True)

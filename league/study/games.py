@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import envs
 from envs.errors import GameError
-from envs.registry import known_ids
+from envs.registry import family as game_family
+from envs.registry import family_prefixes, known_ids
 from envs.spec import GameSpec
 from league.errors import NotFoundError
 
@@ -51,18 +53,39 @@ class GameFacts:
 
 def facts(game_id: str) -> GameFacts:
     """Returns what a game is like. Raises: GameError: it cannot be had."""
-    game = envs.make(game_id, 1)
-    game.close()
-    return GameFacts.of(game.spec)
+    return GameFacts.of(envs.spec_of(game_id))
 
 
 def listed(family: str | None = None) -> list[str]:
     """Returns the ids that need no parameters, of all families or one. Raises: NotFoundError: no such one."""
-    ids = known_ids()
-    families = sorted({i.partition(":")[0] for i in ids})
-    if family is not None and family not in families:
-        raise NotFoundError(f"no family {family!r}; families: {', '.join(families)}")
-    return [i for i in ids if family is None or i.startswith(f"{family}:")]
+    prefixes = family_prefixes()
+    if family is not None and family not in prefixes:
+        raise NotFoundError(f"no family {family!r}; families: {', '.join(prefixes)}")
+    return known_ids(family)
+
+
+def versions(family: str | None = None) -> dict[str, str]:
+    """Returns the packages that games come from, with their versions, of all families or of one."""
+    prefixes = family_prefixes() if family is None else (family,)
+    return {name: version for prefix in prefixes for name, version in game_family(prefix).versions().items()}
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Keeps from stderr what game libraries print there, in C++ too, while games are looked at.
+
+    For programs of one thread: the file descriptor is the whole process's.
+    """
+    sys.stderr.flush()
+    kept = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(nowhere)
+        os.close(kept)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import torch
 
 from agents.algorithms.config import LearningConfig
 from agents.fragment import Fragment
-from agents.learning.data_parallel import Together, part_ways
+from agents.learning.data_parallel import DataParallel, leave_group
 from agents.learning.learner import Learner, UpdateMetrics
 from agents.networks.spec import NetworkSpec
 
@@ -39,7 +39,7 @@ class Learnt:
     weights: dict[str, torch.Tensor]
 
 
-def learn(lesson: Lesson, together: Together | None = None) -> Learnt:
+def learn(lesson: Lesson, together: DataParallel | None = None) -> Learnt:
     """Learns."""
     torch.set_num_threads(1)
     learner = Learner(lesson.spec, lesson.config, 7, together)
@@ -55,8 +55,8 @@ def learn(lesson: Lesson, together: Together | None = None) -> Learnt:
 def main() -> None:
     rank, size, place, lessons, results = sys.argv[1:]
     for k in range(MEETINGS):
-        part_ways()
-        together = Together.meet(int(rank), int(size), f"file:{place}{k}", torch.device("cpu"))
+        leave_group()
+        together = DataParallel.meet(int(rank), int(size), f"file:{place}{k}", torch.device("cpu"))
     # Of our own making, both files: nothing from outside is unpickled.
     learnt = [learn(lesson, together) for lesson in pickle.loads(Path(lessons).read_bytes())]  # noqa: S301
     Path(results).write_bytes(pickle.dumps(learnt))

@@ -61,7 +61,7 @@ def test_weights_of_a_learning_player_are_the_newest_and_never_older() -> None:
 
 
 def test_networks_nobody_asks_for_are_let_go_and_fetched_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agents.central.KEPT", 2)
+    monkeypatch.setattr("agents.acting.central.KEPT", 2)
     loaded: list[str] = []
     centre = server(loaded)
     for key in ("1", "2", "1", "3", "1", "2"):

@@ -21,7 +21,7 @@ from agents.learning.learner import Learner
 from agents.networks.build import build
 from agents.networks.spec import NetworkSpec
 from agents.networks.weights import dump_network, load_network
-from envs.pettingzoo import PettingZooGame
+from envs.tables.batch import PettingZooGame
 from envs.team_view import TeamView
 from league.config.run import RunConfig
 from league.errors import ConfigError

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from agents.acting import kernels
-from agents.algorithms.loss import log_prob_and_entropy
+from agents.networks.distributions import Categorical
 
 
 def sample(
@@ -68,9 +68,8 @@ def test_an_action_of_parts_is_drawn_part_by_part() -> None:
     assert np.bincount(second, minlength=3)[[0, 2]] / 60_000 == pytest.approx(two, abs=0.01)
     together = np.log(one[first]) + np.log(two[second // 2])
     assert log_probs == pytest.approx(together, abs=1e-5)
-    logits = torch.tensor(heads[:64, :5]).masked_fill(~torch.tensor(legal[:64]), -1e9)
-    learnt, _ = log_prob_and_entropy(logits, torch.tensor(actions[:64]), (2, 3))
-    assert learnt.numpy() == pytest.approx(log_probs[:64], abs=1e-5)
+    policy = Categorical(torch.tensor(heads[:64, :5]), torch.tensor(legal[:64]), (2, 3))
+    assert policy.log_prob(torch.tensor(actions[:64])).numpy() == pytest.approx(log_probs[:64], abs=1e-5)
     assert (values == 0.25).all()
 
 

@@ -9,11 +9,12 @@ import pytest
 import torch
 
 from agents.algorithms.config import LearningConfig, Schedule
-from agents.algorithms.ppo import ppo_loss
+from agents.algorithms.ppo import Decisions, ppo_loss
 from agents.errors import DivergenceError, WeightsError
 from agents.fragment import Fragment
 from agents.learning.learner import Learner
 from agents.networks import weights
+from agents.networks.distributions import Categorical
 from agents.networks.spec import NetworkSpec
 
 SPEC = NetworkSpec(6, 3, (32,))
@@ -82,14 +83,18 @@ def test_values_of_any_size_are_learnt_when_their_scale_follows_the_returns(algo
 
 def test_ppo_loss_by_hand() -> None:
     """Two actions, equal logits: log π = −log 2. The first ratio is 1.5 > 1 + ε and its gain is cut."""
-    heads = torch.zeros(2, 3)
-    loss = ppo_loss(
-        heads,
+    rows = Decisions(
+        torch.zeros(2, 1),
         torch.ones(2, 2, dtype=torch.bool),
         torch.tensor([0, 1]),
         torch.tensor([0.5 / 1.5, 0.5]).log(),
         torch.tensor([1.0, -2.0]),
         torch.tensor([1.0, 0.0]),
+    )
+    loss = ppo_loss(
+        Categorical(torch.zeros(2, 2), rows.legal),
+        torch.zeros(2),
+        rows,
         clip=0.2,
         value_coefficient=0.5,
         entropy_coefficient=0.1,
@@ -103,18 +108,9 @@ def test_ppo_loss_by_hand() -> None:
 
 
 def test_masked_actions_get_no_probability_and_no_entropy() -> None:
-    loss = ppo_loss(
-        torch.zeros(1, 4),
-        torch.tensor([[True, False, False]]),
-        torch.tensor([0]),
-        torch.zeros(1),
-        torch.ones(1),
-        torch.zeros(1),
-        clip=0.2,
-        value_coefficient=0.5,
-        entropy_coefficient=0.1,
-    )
-    assert float(loss.entropy) == pytest.approx(0.0, abs=1e-6)
+    policy = Categorical(torch.zeros(1, 3), torch.tensor([[True, False, False]]))
+    assert float(policy.entropy()) == pytest.approx(0.0, abs=1e-6)
+    assert float(policy.log_prob(torch.tensor([0]))) == pytest.approx(0.0, abs=1e-6)
 
 
 def test_a_resumed_learner_goes_on_bit_for_bit() -> None:

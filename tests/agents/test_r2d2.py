@@ -12,10 +12,12 @@ from agents.acting.exploration import Exploration
 from agents.acting.policy import NetworkPolicy
 from agents.acting.seating import Series
 from agents.algorithms.config import LearningConfig, QLearningConfig, Schedule
-from agents.algorithms.off_policy import Lanes
+from agents.algorithms.lanes import Lanes
 from agents.algorithms.r2d2 import n_step_targets, q_values, r2d2_loss
 from agents.algorithms.replay import Replay
 from agents.learning.learner import Learner
+from agents.networks.distributions import Categorical
+from agents.networks.heads import Heads
 from agents.networks.spec import NetworkSpec
 from agents.players.bots import RandomBot
 
@@ -38,9 +40,13 @@ def lanes(columns: int, steps: int = 3, terminal: bool = True) -> Lanes:
     )
 
 
+def named(heads: torch.Tensor) -> Heads:
+    return Heads(heads[..., :-1], heads[..., -1], {})
+
+
 def test_the_value_head_is_the_best_legal_actions_value() -> None:
     heads = torch.tensor([[3.0, 9.0, 1.0, 0.5]])
-    found = q_values(heads, torch.tensor([[True, False, True]]), temperature=0.1)
+    found = q_values(named(heads), torch.tensor([[True, False, True]]), temperature=0.1)
     assert found[0].tolist() == pytest.approx([0.5, -1e9, 0.3])
 
 
@@ -61,7 +67,8 @@ def test_the_loss_is_of_double_q_learning() -> None:
     batch.rewards[0] = 1.0
     heads = torch.tensor([[[-10.0, 0.0, 0.5]], [[-2.0, 0.0, 0.0]], [[0.0, 0.0, 0.0]]])[:-1]
     target = torch.tensor([[[0.0, 0.0, 9.0]], [[0.0, -4.0, 3.0]]])
-    loss, priorities = r2d2_loss(heads, target, batch, torch.ones(1), Q)
+    policy = Categorical(heads[:, 0, :2], batch.legal[:, 0])
+    loss, priorities = r2d2_loss(policy, named(heads), named(target), batch, torch.ones(1), Q)
     error = (1.0 + 3.0 - 4.0 * 0.05) - (0.5 - 10.0 * 0.05)
     assert float(loss.total) == pytest.approx(error - 0.5)  # Huber's; the last decision has no target
     assert float(priorities[0]) == pytest.approx(error)

@@ -22,8 +22,8 @@ from agents.networks.build import build
 from agents.networks.recurrent import Recurrent
 from agents.networks.spec import MEMORIES, NetworkSpec
 from agents.players.bots import RandomBot
-from agents.prefetch import Staged
-from envs.pettingzoo import PettingZooGame
+from agents.prefetch import PrefetchedFragment
+from envs.tables.batch import PettingZooGame
 
 MLP = NetworkSpec(84, 7, (16,), memory="gru", memory_units=12)
 CNN = NetworkSpec(84, 7, (16,), "cnn", observation_shape=(2, 6, 7), channels=4, blocks=1, memory="lstm")
@@ -47,7 +47,7 @@ def test_the_network_that_acted_unrolled_over_a_fragment_gives_what_it_said(spec
         c.tick()
         while c.ready_fragments("main"):
             fragment = c.take_fragment("main")
-            staged = Staged.of(fragment, torch.device("cpu"))
+            staged = PrefetchedFragment.of(fragment, torch.device("cpu"))
             begins = torch.cat([torch.zeros(1, 16, dtype=torch.bool), staged.terminal])
             with torch.no_grad():
                 heads = network.unroll(staged.obs.float(), staged.memory, begins)

@@ -16,10 +16,10 @@ from pettingzoo import ParallelEnv
 import envs
 from envs import conformance
 from envs.errors import GameContractError, GameError, IllegalActionError, UnknownGameError
-from envs.isolation import ProcessTable
-from envs.pettingzoo import PettingZooGame
 from envs.registry import known_ids
-from envs.table import TableOptions
+from envs.tables.batch import PettingZooGame
+from envs.tables.process import ProcessTable
+from envs.tables.table import TableOptions
 from league.config.run import RunConfig
 
 IDS = [i for i in known_ids() if i.startswith("pettingzoo:")]

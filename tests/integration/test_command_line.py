@@ -134,7 +134,7 @@ def test_a_league_is_steered_from_the_shell(
         """What the command line does, in this process: twenty starts of Python take a minute."""
         monkeypatch.setattr("sys.argv", ["league", *arguments])
         with pytest.raises(SystemExit) as ended:
-            league.cli()
+            league.cli.main()
         answer = capsys.readouterr()
         return int(ended.value.code or 0), answer.out, answer.err
 

@@ -38,7 +38,7 @@ def test_what_is_wrong_is_said_with_what_to_do(
     stores = Stores.from_environment(str(tmp_path / "home"))
     (tmp_path / "home" / "league.db").write_text("no database " * 100)
     assert found(stores)["database"].state == "bad"
-    monkeypatch.setattr("league.doctor.DISK_GIB", 1e9)
+    monkeypatch.setattr("league.operations.doctor.DISK_GIB", 1e9)
     assert found(stores)["disk for checkpoints"].state == "bad"
     answer = cli.inside("doctor", "--home", str(tmp_path / "home"), "--json")
     assert answer.returncode == 1

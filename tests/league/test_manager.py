@@ -38,7 +38,7 @@ def pending(manager: LeagueManager, **totals: float) -> Changes:
 
 
 def lease(manager: LeagueManager, first: str, second: str, purpose: str = "training") -> Series:
-    return manager._lease((first, second), (True, False), 16, purpose, "test", (0, 1))
+    return manager.matchmaker.lease((first, second), (True, False), 16, purpose, "test", (0, 1))
 
 
 def progress(manager: LeagueManager, player: str, steps: int) -> list[str]:
@@ -129,7 +129,9 @@ def test_a_verification_is_told_once_a_snapshot(small_config: Make) -> None:
     manager = founded(small_config())
     pending(manager)
     for _ in range(3):
-        manager._lease(("main.0", "random"), (True, False), 16, "training", "verify_forgotten", (0, 1))
+        manager.matchmaker.lease(
+            ("main.0", "random"), (True, False), 16, "training", "verify_forgotten", (0, 1)
+        )
     events = pending(manager).events
     assert [(e.kind, e.player, e.data["branch"]) for e in events] == [
         ("verification", "main.0", "verify_forgotten")

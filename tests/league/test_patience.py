@@ -69,7 +69,7 @@ def test_a_league_waits_while_another_process_holds_the_database(
 ) -> None:
     if not stores.database_url.startswith("sqlite"):
         pytest.skip("a lock of SQLite's")
-    monkeypatch.setattr("league.db.session.BUSY_MILLISECONDS", 300)
+    monkeypatch.setattr("league.store.session.BUSY_MILLISECONDS", 300)
     path = stores.database_url.removeprefix("sqlite:///")
     locked = threading.Event()
 

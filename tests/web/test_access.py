@@ -113,7 +113,7 @@ def test_a_bad_token_gets_a_challenge(
 ) -> None:
     import league.control.access
 
-    monkeypatch.setattr(league.access, "BELIEVED_SECONDS", 0.0)
+    monkeypatch.setattr(league.control.access, "BELIEVED_SECONDS", 0.0)
     _, short = services.access.create("short", "read", "1s", LOCAL)
     assert client.get(f"{API}/runs", headers=bearer(short)).status_code == 200
     time.sleep(1.1)

@@ -61,7 +61,7 @@ def test_events_arrive_signed_and_in_order(
 ) -> None:
     import league.control.webhooks
 
-    monkeypatch.setattr(league.webhooks, "FIRST_WAIT_SECONDS", 0.2)
+    monkeypatch.setattr(league.control.webhooks, "FIRST_WAIT_SECONDS", 0.2)
     receiver.codes = [500, 302]
     body = {"url": receiver.url, "kinds": ["frozen", "unfrozen", "retired"], "run": played_run}
     made = client.post(f"{API}/webhooks", json=body)

@@ -29,7 +29,7 @@ from league.runtime.placements import home_of
 
 if TYPE_CHECKING:
     from agents.fragment import Fragment
-    from agents.prefetch import Staged
+    from agents.prefetch import PrefetchedFragment
 
 FRAGMENTS_IN_FLIGHT = 2
 TICKS_BETWEEN_CHECKS = 4
@@ -68,7 +68,7 @@ class LearnerActor:
         self._replicas = Replicas(replicas, config.learner.device, local=local) if replicas else None
         self._pool = LearnerPool(config, checkpoint_url, worker, workers, self._replicas)
         self._coordinator = coordinator
-        self._fragments: queue.Queue[tuple[Fragment | Staged, Any]] = queue.Queue()
+        self._fragments: queue.Queue[tuple[Fragment | PrefetchedFragment, Any]] = queue.Queue()
         self._room: dict[str, threading.Semaphore] = {}
         self._latest: dict[str, WeightsUpdate] = {}
         self._refs: dict[str, tuple[WeightsUpdate, Any]] = {}

@@ -24,7 +24,7 @@ class Replicas:
     """The leader's side.
 
     Attributes:
-      together: what the leader's learners share.
+      data_parallel: what the leader's learners share.
     """
 
     def __init__(self, actors: list[Any], device: str, *, local: bool) -> None:
@@ -34,7 +34,7 @@ class Replicas:
           actors: `LearnerReplicaActor`s, rank 1 and on. device: see `agents.processor`.
           local: all of them are on this machine.
         """
-        from agents.learning.data_parallel import Together
+        from agents.learning.data_parallel import DataParallel
         from agents.processor import resolve_device
 
         self._actors = actors
@@ -43,7 +43,7 @@ class Replicas:
         place = _file() if local else _address()
         size = len(actors) + 1
         joined = [a.meet.remote(rank, size, place, device) for rank, a in enumerate(actors, 1)]
-        self.together = Together.meet(0, size, place, resolve_device(device))
+        self.data_parallel = DataParallel.meet(0, size, place, resolve_device(device))
         ray.get(joined)
 
     def hand_out(self, fragment: Fragment) -> Any:
@@ -80,14 +80,14 @@ class LearnerReplicaActor:
 
         prepare_process()
         self._learners: dict[str, Learner] = {}
-        self._together: Any = None
+        self._data_parallel: Any = None
 
     def meet(self, rank: int, size: int, place: str, device: str) -> None:
-        """Waits for the leader and the others; see `Together.meet`."""
-        from agents.learning.data_parallel import Together
+        """Waits for the leader and the others; see `DataParallel.meet`."""
+        from agents.learning.data_parallel import DataParallel
         from agents.processor import resolve_device
 
-        self._together = Together.meet(rank, size, place, resolve_device(device))
+        self._data_parallel = DataParallel.meet(rank, size, place, resolve_device(device))
 
     def use_threads(self, count: int) -> None:
         """Learns in so many threads from the next fragment on."""
@@ -102,20 +102,20 @@ class LearnerReplicaActor:
           news: the leader's network, config and state, where something else than updates has changed them.
         """
         from agents.errors import DivergenceError
-        from agents.learning.data_parallel import part_ways
+        from agents.learning.data_parallel import leave_group
         from agents.learning.learner import Learner
 
         try:
             if news is not None:
                 spec, config, state = news
-                learner = Learner(spec, config, 0, self._together)
+                learner = Learner(spec, config, 0, self._data_parallel)
                 learner.restore(state)
                 self._learners[player] = learner
             self._learners[player].update(ray.get(fragment[0]), progress)
         except DivergenceError:
             pass  # the leader's diverged, too: it goes back, and the next call says to what
         except BaseException:
-            part_ways()  # nobody shall wait for it
+            leave_group()  # nobody shall wait for it
             raise
 
 

@@ -51,7 +51,7 @@ def test_a_running_league_obeys(
     import league.runtime.coordinator
 
     # The league is paused while a request waits in this one process, so nobody waits.
-    monkeypatch.setattr(league.control, "WAIT_SECONDS", 0.0)
+    monkeypatch.setattr(league.control.steering, "WAIT_SECONDS", 0.0)
     monkeypatch.setattr(league.runtime.coordinator, "LOOK_SECONDS", 0.0)
     services = stores.services(Settings(loopback=True))
     control, seen = services.control, {}
@@ -174,7 +174,7 @@ def test_a_tournament_is_played_by_one_and_taken_over_from_the_dead(
     record, claim = taken
     assert record.id == asked.id
     assert tournaments.keep_on(asked.id, claim, 10)
-    monkeypatch.setattr(league.db.tournaments, "SILENCE_SECONDS", -1.0)
+    monkeypatch.setattr(league.store.repositories.tournaments, "SILENCE_SECONDS", -1.0)
     for _ in range(2):
         again = tournaments.claim()
         assert again is not None

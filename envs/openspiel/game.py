@@ -8,22 +8,19 @@ written straight into the batch's buffer (`make_observation().set_from`, 0.22 µ
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from itertools import permutations
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyspiel
 from gymnasium import spaces
-from open_spiel.python.observation import make_observation
 
 from envs.errors import GameError, IllegalActionError, UnknownGameError
+from envs.openspiel.observation import fast_observer, first_line, observed_shape, tensor_of
 from envs.spec import GameSpec, SeatSpec
 from envs.vector_game import Step, Turns, VectorGame
 
-# A seat's observation may hold so many numbers, an action space so many actions; a batch holds thousands.
-LARGEST_OBSERVATION = 100_000
+# An action space may hold so many actions.
 MOST_ACTIONS = 100_000
 # Seats that win and lose together in games whose utilities do not say so.
 PARTNERS = dict.fromkeys(("bridge", "euchre", "spades", "tiny_bridge_4p"), (0, 1, 0, 1))
@@ -49,7 +46,7 @@ def load_game(name: str) -> pyspiel.Game:
         if parameters.get("egocentric_obs_tensor") is False and "egocentric_obs_tensor" not in name:
             game = pyspiel.load_game(short_name, {**parameters, "egocentric_obs_tensor": True})
     except (pyspiel.SpielError, RuntimeError, ValueError, IndexError) as error:
-        said = _first_line(error)
+        said = first_line(error)
         missing = said.partition("Missing parameter ")[2]
         reason = f"needs a parameter: {missing}" if missing else f"cannot be loaded as it stands: {said}"
         raise UnknownGameError(f"openspiel:{name} {reason}") from error
@@ -77,9 +74,9 @@ class OpenSpielGame(VectorGame):
         game = load_game(name)
         kind = game.get_type()
         try:
-            self._perfect_recall, shape = _observed(game, name)
+            self._perfect_recall, shape = observed_shape(game, name)
         except (pyspiel.SpielError, RuntimeError, IndexError) as error:
-            raise GameError(f"openspiel:{name} cannot be played: {_first_line(error)}") from error
+            raise GameError(f"openspiel:{name} cannot be played: {first_line(error)}") from error
         size = int(np.prod(shape))
         actions, seats = game.num_distinct_actions(), game.num_players()
         if actions > MOST_ACTIONS:
@@ -94,7 +91,7 @@ class OpenSpielGame(VectorGame):
         self._forfeit = forfeit_illegal
         self.num_envs = num_envs
         turn_based = kind.dynamics == Kind.Dynamics.SEQUENTIAL
-        self._observation, self._orders = _fast_observation(game, self._perfect_recall)
+        self._observation, self._orders = fast_observer(game, self._perfect_recall)
         zero_sum = kind.utility in (Kind.Utility.ZERO_SUM, Kind.Utility.CONSTANT_SUM)
         box = spaces.Box(-np.inf, np.inf, tuple(shape), np.float32)
         teams = _teams(game)
@@ -186,7 +183,7 @@ class OpenSpielGame(VectorGame):
                 observer.set_from(state, seat)
                 obs[env] = observer.tensor
             else:
-                obs[env] = _tensor(state, seat, self._perfect_recall)
+                obs[env] = tensor_of(state, seat, self._perfect_recall)
             choices = state.legal_actions()
             legal += choices
             counts.append(len(choices))
@@ -279,7 +276,7 @@ class OpenSpielGame(VectorGame):
                     observer.set_from(state, seat)
                     obs[row] = observer.tensor
                 else:
-                    obs[row] = _tensor(state, seat, self._perfect_recall)
+                    obs[row] = tensor_of(state, seat, self._perfect_recall)
                 choices = state.legal_actions(seat)
                 legal += choices
                 counts.append(len(choices))
@@ -298,93 +295,9 @@ def _seeded(game: pyspiel.Game, count: int, seed: int | None) -> list[pyspiel.Ga
     return [pyspiel.load_game(name, {**parameters, "rng_seed": int(s)}) for s in seeds]
 
 
-def _observed(game: pyspiel.Game, name: str) -> tuple[bool, tuple[int, ...]]:
-    """Returns whether the information state is shown (else the observation), and its shape."""
-    kind = game.get_type()
-    if kind.dynamics == Kind.Dynamics.MEAN_FIELD:
-        raise GameError(f"openspiel:{name} is a mean-field game: its players are a distribution, not seats")
-    shapes: list[tuple[bool, tuple[int, ...]]] = []
-    if kind.provides_information_state_tensor:
-        shapes.append((True, tuple(game.information_state_tensor_shape())))
-    if kind.provides_observation_tensor:
-        shapes.append((False, tuple(game.observation_tensor_shape())))
-    if not shapes:
-        raise GameError(f"openspiel:{name} shows its players no tensors")
-    for perfect_recall, shape in shapes:
-        if np.prod(shape) <= LARGEST_OBSERVATION:
-            return perfect_recall, shape
-    size = int(np.prod(shapes[-1][1]))
-    raise GameError(f"openspiel:{name} shows its players {size} numbers, more than {LARGEST_OBSERVATION}")
-
-
 def _teams(game: pyspiel.Game) -> tuple[int, ...]:
     kind, seats = game.get_type(), int(game.num_players())
     if kind.utility == Kind.Utility.IDENTICAL:
         return (0,) * seats
     partners = PARTNERS.get(str(kind.short_name), ())
     return partners if len(partners) == seats else tuple(range(seats))
-
-
-def _tensor(state: pyspiel.State, seat: int, perfect_recall: bool) -> list[float]:
-    numbers: list[float] = (
-        state.information_state_tensor(seat) if perfect_recall else state.observation_tensor(seat)
-    )
-    return numbers
-
-
-def _fast_observation(
-    game: pyspiel.Game, perfect_recall: bool
-) -> tuple[Any | None, list[list[int] | None] | None]:
-    """Returns OpenSpiel's buffer observer, if it shows what the state's own tensor shows, else None.
-
-    It does not always: Connect Four's ignores `egocentric_obs_tensor`. Where it shows the same planes in
-    another order, the order that each seat needs is returned too. A random game tells.
-    """
-    try:
-        observer = make_observation(game, pyspiel.IIGObservationType(perfect_recall=perfect_recall))
-    except (RuntimeError, ValueError, pyspiel.SpielError):
-        return None, None
-    if observer is None or observer.tensor is None:
-        return None, None
-    shape = game.information_state_tensor_shape() if perfect_recall else game.observation_tensor_shape()
-    turn_based = game.get_type().dynamics == Kind.Dynamics.SEQUENTIAL
-    planes = shape[0] if turn_based and len(shape) == 3 and shape[0] <= 8 else 0
-    # For each seat the orders of its planes that would do, so far.
-    orders = [list(permutations(range(planes))) for _ in range(game.num_players())] if planes else []
-    same = True
-    for seen, shown, seat in _random_observations(game, observer, perfect_recall):
-        same = same and np.array_equal(seen, shown)
-        if orders:
-            parts = seen.reshape(planes, -1)
-            orders[seat] = [o for o in orders[seat] if np.array_equal(parts[list(o)].ravel(), shown)]
-        if not same and not (orders and all(orders)):
-            return None, None
-    if same:
-        return observer, None
-    return observer, [None if o[0] == tuple(range(planes)) else list(o[0]) for o in orders]
-
-
-def _random_observations(
-    game: pyspiel.Game, observer: Any, perfect_recall: bool
-) -> Iterator[tuple[npt.NDArray[np.float32], npt.NDArray[np.float32], int]]:
-    """Yields what the observer sees, what the state's tensor shows, and for which seat, over random play."""
-    rng, state = np.random.default_rng(0), game.new_initial_state()
-    while not state.is_terminal():
-        if state.is_chance_node():
-            outcomes, _ = zip(*state.chance_outcomes(), strict=True)
-            state.apply_action(int(rng.choice(outcomes)))
-            continue
-        together = state.is_simultaneous_node()
-        seats = range(game.num_players()) if together else (state.current_player(),)
-        for seat in seats:
-            observer.set_from(state, seat)
-            yield observer.tensor, np.array(_tensor(state, seat, perfect_recall), np.float32), seat
-        chosen = [int(rng.choice(state.legal_actions(seat))) for seat in seats]
-        if together:
-            state.apply_actions(chosen)
-        else:
-            state.apply_action(chosen[0])
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from envs.encoding import ActionEncoder, ImageOptions, ObservationEncoder
 from envs.errors import GameContractError, GameError
+from envs.tables.encoding import ActionEncoder, ImageOptions, ObservationEncoder
 
 
 @dataclass(frozen=True)

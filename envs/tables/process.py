@@ -8,7 +8,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from envs.errors import GameContractError, GameError
-from envs.table import Due, Outcome, Table, TableOptions, TableSpec
+from envs.tables.table import Due, Outcome, Table, TableOptions, TableSpec
 
 # The environment answers within so many seconds or counts as hanging.
 PATIENCE = 30.0

@@ -1,0 +1,1 @@
+"""OpenSpiel's games as batches: stepped in C++, shown without copies."""
