@@ -18,8 +18,10 @@ class Fragment:
     Attributes:
       player: who decided. generation: its resets so far, when it did.
       version: its oldest weights in here, counted in updates.
-      obs: [T + 1, B, D]; the last row is what the seat saw next (zeros after a terminal).
-      legal: bool [T, B, A]. actions: int64 [T, B], see `envs.actions`.
+      obs: [T + 1, B, D] (bytes, of named arrays); the last row is what the seat observed next, zeros after
+        a terminal.
+      legal: bool [T, B, A].
+      actions: int64 [T, B], see `envs.actions`; of vectors float32 [T, B, D].
       log_probs: log μ of the action taken, [T, B].
       values: the acting network's, [T + 1, B].
       rewards: until the seat's next decision, [T, B].
@@ -32,7 +34,7 @@ class Fragment:
     version: int
     obs: npt.NDArray[Any]
     legal: npt.NDArray[np.bool_]
-    actions: npt.NDArray[np.int64]
+    actions: npt.NDArray[Any]
     log_probs: npt.NDArray[np.float32]
     values: npt.NDArray[np.float32]
     rewards: npt.NDArray[np.float32]
@@ -42,4 +44,4 @@ class Fragment:
     @property
     def steps(self) -> int:
         """Decisions in here."""
-        return int(self.actions.size)
+        return int(self.rewards.size)

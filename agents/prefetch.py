@@ -40,10 +40,15 @@ class PrefetchedFragment:
             fragment.steps,
             moved(fragment.obs, device),
             moved(fragment.legal, device),
-            moved(fragment.actions, device).long(),
+            _actions(fragment, device),
             moved(fragment.log_probs, device),
             moved(fragment.values, device),
             moved(fragment.rewards, device),
             moved(fragment.terminal, device),
             moved(memory, device),
         )
+
+
+def _actions(fragment: Fragment, device: torch.device) -> torch.Tensor:
+    actions = moved(fragment.actions, device)
+    return actions if actions.is_floating_point() else actions.long()

@@ -1,8 +1,8 @@
-"""Actions of several parts as one integer.
+"""Actions of several parts as one integer; and actions drawn at random.
 
-An action is one integer everywhere: in `step`, in fragments, in records. Where it has parts, with n_0, n_1, …
-choices, it is the mixed-radix number (a_0 · n_1 + a_1) · n_2 + a_2 …; masks have the parts' columns side by
-side.
+An action that is no vector is one integer everywhere: in `step`, in fragments, in records. Where it has
+parts, with n_0, n_1, … choices, it is the mixed-radix number (a_0 · n_1 + a_1) · n_2 + a_2 …; masks have the
+parts' columns side by side.
 """
 
 from __future__ import annotations
@@ -14,6 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from envs.spec import GameSpec
+
+# Integers [R], or vectors float32 [R, D].
+Actions = npt.NDArray[Any]
 # More choices than this cannot be numbered by an int64.
 MOST_ACTIONS = 2**62
 
@@ -47,6 +51,13 @@ def allowed(
         permitted = permitted & there & legal[rows, start + np.where(there, parts[:, f], 0)]
         start += choices
     return permitted
+
+
+def random_moves(spec: GameSpec, legal: npt.NDArray[np.bool_], rng: np.random.Generator) -> Actions:
+    """Draws an action of a game uniformly for each row: a legal one, or any vector the game permits."""
+    if spec.action_size:
+        return rng.uniform(-1.0, 1.0, (len(legal), spec.action_size)).astype(np.float32)
+    return random_actions(legal, rng, spec.action_factors)
 
 
 def random_actions(

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from envs.actions import allowed, compose, decompose, random_actions
+from envs.actions import Actions, allowed, compose, decompose, random_actions, random_moves
 from envs.errors import GameContractError, GameError, IllegalActionError
 from envs.registry import make
 from envs.vector_game import Step, Turns, VectorGame
@@ -87,15 +87,13 @@ def _check_turns(game: VectorGame, turns: Turns) -> None:
     spec, rows = game.spec, len(turns.env)
     _require(rows > 0, "turns() has no row")
     _require(turns.seat.shape == (rows,), f"seat has shape {turns.seat.shape}, expected ({rows},)")
-    _require(
-        turns.obs.shape == (rows, *spec.observation_shape),
-        f"obs has shape {turns.obs.shape}, expected {(rows, *spec.observation_shape)}",
-    )
-    _require(
-        turns.obs.dtype == spec.observation_dtype,
-        f"obs is {turns.obs.dtype}, the space says {spec.observation_dtype}",
-    )
-    _require(bool(np.isfinite(turns.obs).all()), "obs holds NaN or infinity")
+    shape, dtype = (rows, *spec.observation_shape), spec.observation_dtype
+    if spec.observation_parts:
+        shape, dtype = (rows,), spec.row_dtype
+    _require(turns.obs.shape == shape, f"obs has shape {turns.obs.shape}, expected {shape}")
+    _require(turns.obs.dtype == dtype, f"obs is {turns.obs.dtype}, the space says {dtype}")
+    for array in [turns.obs[name] for name in dtype.names] if dtype.names else [turns.obs]:
+        _require(bool(np.isfinite(array).all()), "obs holds NaN or infinity")
     _require(
         turns.legal.shape == (rows, spec.num_actions),
         f"legal has shape {turns.legal.shape}, expected {(rows, spec.num_actions)}",
@@ -143,7 +141,7 @@ def _check_play(
         turns = game.turns()
         _check_turns(game, turns)
         env = turns.env.copy()
-        step = game.step(random_actions(turns.legal, rng, game.spec.action_factors))
+        step = game.step(random_moves(game.spec, turns.legal, rng))
         _check_step(game, step)
         np.add.at(lengths, env, 1)
         report.moves += len(env)
@@ -179,7 +177,7 @@ def _transcript(game: VectorGame, seed: int, steps: int, seconds: float) -> list
             break
         turns = game.turns()
         record += [turns.env.copy(), turns.seat.copy(), turns.obs.copy(), turns.legal.copy()]
-        step = game.step(random_actions(turns.legal, rng, game.spec.action_factors))
+        step = game.step(random_moves(game.spec, turns.legal, rng))
         record += [step.rewards.copy(), step.ended.copy()]
     return record
 
@@ -201,14 +199,10 @@ def _check_isolation(game_id: str, num_envs: int, seconds: float, seed: int) -> 
         observed = []
         for batch, game in enumerate(batches):
             turns = game.turns()
-            factors = game.spec.action_factors
-            draws = np.random.default_rng((seed, i)).random(
-                (num_envs, game.spec.num_seats, game.spec.num_actions), np.float32
-            )
-            actions = _highest(draws[turns.env, turns.seat] * turns.legal, factors)
+            actions = _same_for_all(game, turns, np.random.default_rng((seed, i)))
             zero = turns.env == 0
             other = np.random.default_rng((seed, i, batch))
-            actions[zero] = random_actions(turns.legal[zero], other, factors)
+            actions[zero] = random_moves(game.spec, turns.legal[zero], other)
             others = ~zero
             seen = [turns.env[others].copy(), turns.seat[others].copy(), turns.obs[others].copy()]
             step = game.step(actions)
@@ -216,7 +210,17 @@ def _check_isolation(game_id: str, num_envs: int, seconds: float, seed: int) -> 
         if len(observed[0][0]) != len(observed[1][0]):
             raise GameContractError(f"step {i}: the rows of other games changed with game 0")
         same = all(np.array_equal(a, b) for a, b in zip(*observed, strict=True))
-        _require(same, f"step {i}: what was played in game 0 changed another game")
+        _require(same, f"step {i}: playing game 0 differently changed another game")
+
+
+def _same_for_all(game: VectorGame, turns: Turns, rng: np.random.Generator) -> Actions:
+    """Draws an action for every game and seat, due or not, so that one does not depend on the other rows."""
+    spec = game.spec
+    size = spec.action_size or spec.num_actions
+    draws = rng.random((game.num_envs, spec.num_seats, size), np.float32)[turns.env, turns.seat]
+    if spec.action_size:
+        return 2.0 * draws - 1.0
+    return _highest(draws * turns.legal, spec.action_factors)
 
 
 def _highest(weights: npt.NDArray[np.float32], factors: tuple[int, ...]) -> npt.NDArray[np.int64]:
@@ -229,6 +233,8 @@ def _highest(weights: npt.NDArray[np.float32], factors: tuple[int, ...]) -> npt.
 def _check_illegal(game_id: str, num_envs: int, seed: int, moves: int = 200) -> None:
     game, rng = make(game_id, num_envs, seed), np.random.default_rng(seed)
     factors = game.spec.action_factors
+    if game.spec.action_size:
+        return  # a vector is cut to what the game permits
     bounds = np.cumsum([0, *factors])
     for _ in range(moves):
         turns = game.turns()

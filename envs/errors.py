@@ -18,7 +18,9 @@ class GameContractError(GameError):
 class IllegalActionError(GameError):
     """An action that the mask forbids was played."""
 
-    def __init__(self, game_id: str, env: int, seat: int, action: int, legal: list[int]) -> None:
+    def __init__(
+        self, game_id: str, env: int, seat: int, action: int | list[float], legal: list[int]
+    ) -> None:
         super().__init__(
             f"{game_id}: seat {seat} of game {env} played {action}, which is not legal; legal: {legal}"
         )

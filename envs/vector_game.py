@@ -23,9 +23,10 @@ class Turns:
     Attributes:
       env: which game of the batch, int32 [R].
       seat: which seat of it, int32 [R].
-      obs: what that seat sees, [R, *observation_shape].
+      obs: what that seat sees, [R, *observation_shape]; of named arrays a structured array [R], by the
+        spec's `row_dtype`.
       legal: its legal actions, bool [R, A]; every row has at least one. Of actions with parts, the parts'
-        columns side by side, each part with one at least.
+        columns side by side, each part with one at least. Of vectors, which are all legal, [R, 0].
     """
 
     env: npt.NDArray[np.int32]
@@ -69,7 +70,7 @@ class VectorGame(ABC):
         """Plays one action for each row of `turns()`, in its order.
 
         Args:
-          actions: integers [R]; see `envs.actions` for those that have parts.
+          actions: integers [R]; see `envs.actions` for those that have parts. Of vectors, float32 [R, D].
 
         Raises:
           IllegalActionError: an action is not legal. Nothing was played, unless the game was made

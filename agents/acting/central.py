@@ -106,7 +106,8 @@ class InferenceServer:
         with torch.inference_mode():
             # All are sent off before the first is waited for: a GPU works on meanwhile.
             heads = {
-                key: _asked(self._network(key), self._rows(requests, parts)) for key, parts in wanted.items()
+                key: _asked(self._network(key), self._rows(requests, parts), self._dtype)
+                for key, parts in wanted.items()
             }
             for key, parts in wanted.items():
                 array, done = heads[key].cpu().numpy(), 0
@@ -120,7 +121,7 @@ class InferenceServer:
 
     def _rows(self, requests: Sequence[Request], parts: list[tuple[int, int, int]]) -> torch.Tensor:
         slices = [requests[number].obs[begin:end] for number, begin, end in parts]
-        return moved(slices[0] if len(slices) == 1 else np.concatenate(slices), self._device).to(self._dtype)
+        return moved(slices[0] if len(slices) == 1 else np.concatenate(slices), self._device)
 
     def _network(self, key: str) -> nn.Module:
         if key in self._learning:
@@ -136,7 +137,7 @@ class InferenceServer:
         return network.to(self._device, self._dtype).eval().requires_grad_(False)
 
 
-def _asked(network: nn.Module, rows: torch.Tensor) -> torch.Tensor:
+def _asked(network: nn.Module, rows: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """Returns what acting needs of a network's output, [R, A + 1]."""
-    out: torch.Tensor = network(rows)
+    out: torch.Tensor = network(rows if getattr(network, "takes_bytes", False) else rows.to(dtype))
     return out[:, : getattr(network, "acting_width", None)].float()

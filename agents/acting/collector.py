@@ -22,11 +22,13 @@ from agents.acting.exploration import Exploration
 from agents.acting.memory import Memories
 from agents.acting.policy import NetworkPolicy, Policy
 from agents.acting.recorder import Recorder
+from agents.acting.sampling import empty_actions, sampler_of
 from agents.acting.seating import Seating, Series, SeriesResult
 from agents.acting.trajectories import Trajectories
 from agents.fragment import Fragment
 from agents.networks.build import build
-from agents.networks.spec import NetworkSpec
+from agents.networks.fitting import spec_for
+from envs.spec import rows_of
 from envs.vector_game import Turns, VectorGame
 
 # Rows a forward are rounded up to this: oneDNN compiles a bfloat16 kernel for each new number of rows
@@ -89,7 +91,7 @@ class Collector:
         self._rng = np.random.default_rng(seed)
         self._temperature = temperature
         self._seating = Seating(game.num_envs, spec.side_of_seat)
-        self._factors = np.array(spec.action_factors, np.int64)
+        self._sample = sampler_of(spec)
         self._policies: list[Policy | None] = []
         self._policy_index: dict[str, int] = {}
         self._owner_index = {name: i for i, name in enumerate(learners)}
@@ -102,9 +104,9 @@ class Collector:
         self._trajectories = self._new_trajectories() if learners else None
         self._recorder = recorder
         self._sorted_obs = np.zeros((rows + ROW_MULTIPLE, spec.observation_size), spec.observation_dtype)
-        self._heads = np.zeros((len(self._sorted_obs), spec.num_actions + 1), np.float32)
+        self._heads = np.zeros((len(self._sorted_obs), spec.policy_size + 1), np.float32)
         self._asked = np.zeros(rows, np.bool_)
-        self._actions = np.zeros(rows, np.int64)
+        self._actions = empty_actions(spec, rows)
         self._log_probs = np.zeros(rows, np.float32)
         self._values = np.zeros(rows, np.float32)
 
@@ -185,9 +187,9 @@ class Collector:
         rows = len(turns.env)
         policy = self._seating.policy_of[turns.env, turns.seat]
         order, starts = kernels.group_rows(policy, len(self._policies))
-        flat = turns.obs.reshape(rows, -1)
+        flat = rows_of(turns.obs)
         kernels.take_rows(flat, order, self._sorted_obs)
-        uniforms = self._rng.random((rows, len(self._factors)), np.float32)
+        noise = self._sample.noise(rows, self._rng)
         begin = perf_counter()
         groups = [
             (self._policies[index], int(starts[index]), int(starts[index + 1]))
@@ -199,13 +201,12 @@ class Collector:
             self._exploration.apply(self._heads[:rows], owners, turns.env[order], self._rng)
         self.counts.inference_seconds += perf_counter() - begin
         self.counts.forwards += len(groups)
-        kernels.sample_actions(
+        self._sample(
             self._heads,
             asked,
             order,
             turns.legal,
-            self._factors,
-            uniforms,
+            noise,
             self._temperature,
             self._actions,
             self._log_probs,
@@ -373,7 +374,7 @@ def warm_up(game_id: str) -> None:
     """Compiles the kernels for a game's dtypes: 20 s at the very first time, then from a cache."""
     game = envs.make(game_id, 2, 0)
     collector = Collector(game, ["warm_up"], fragment_length=1, fragment_lanes=1, seed=0)
-    spec = NetworkSpec(game.spec.observation_size, game.spec.num_actions, (8,))
+    spec = spec_for(game.spec, hidden=(8,))
     collector.update_learner("warm_up", NetworkPolicy(build(spec)), 0, 1)
     k = len(game.spec.sides)
     collector.add_series(Series(0, ("warm_up",) * k, (0,) * k, (True,) * k, 2, "training", "self_play"))

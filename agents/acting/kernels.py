@@ -131,7 +131,7 @@ class Pages(NamedTuple):
 
     obs: npt.NDArray[Any]  # [P, T + 1, D]
     legal: npt.NDArray[np.bool_]  # [P, T, A]
-    actions: npt.NDArray[np.int64]  # [P, T]
+    actions: npt.NDArray[Any]  # [P, T], or [P, T, D]
     log_probs: F32  # [P, T]
     values: F32  # [P, T + 1]
     rewards: F32  # [P, T]
@@ -197,7 +197,7 @@ def record_decisions(
     versions: npt.NDArray[np.int64],
     obs: npt.NDArray[Any],
     legal: npt.NDArray[np.bool_],
-    actions: npt.NDArray[np.int64],
+    actions: npt.NDArray[Any],
     log_probs: F32,
     values: F32,
     memory: F32,
@@ -299,7 +299,7 @@ def take_pages(
     owner: int,
     obs: npt.NDArray[Any],
     legal: npt.NDArray[np.bool_],
-    actions: npt.NDArray[np.int64],
+    actions: npt.NDArray[Any],
     log_probs: F32,
     values: F32,
     rewards: F32,
@@ -307,7 +307,7 @@ def take_pages(
     memory: F32,
 ) -> int:
     """Moves B full pages into time-major arrays [T, B, ...]; returns the oldest version among them."""
-    steps, lanes = actions.shape
+    steps, lanes = log_probs.shape
     oldest = 1 << 62
     for b in range(lanes):
         page = _pop(pages.full_queue, pages.full_head, pages.full_count, owner)

@@ -12,6 +12,7 @@ from torch import nn
 from torch.nn import functional
 
 from agents.networks.build import linear_layers
+from envs.actions import Actions
 from envs.vector_game import VectorGame
 
 
@@ -25,7 +26,7 @@ class Bot(Protocol):
         env: npt.NDArray[np.int32],
         legal: npt.NDArray[np.bool_],
         rng: np.random.Generator,
-    ) -> npt.NDArray[np.int64]:
+    ) -> Actions:
         """Chooses an action for each row.
 
         Args:
@@ -54,7 +55,9 @@ class NetworkPolicy:
 
     def __init__(self, network: nn.Module, dtype: torch.dtype = torch.float32) -> None:
         self._network = copy.deepcopy(network).to(dtype).eval().requires_grad_(False)
-        self.dtype = dtype
+        self._takes_bytes = bool(getattr(network, "takes_bytes", False))
+        self._precision = dtype
+        self.dtype = None if self._takes_bytes else dtype
         self.memory_size = int(getattr(network, "memory_size", 0))
         self._width: int | None = getattr(network, "acting_width", None)
         with torch.no_grad():
@@ -68,7 +71,7 @@ class NetworkPolicy:
         if self.memory_size:
             return self.step(obs, np.zeros((len(obs), self.memory_size), np.float32))[0]
         with torch.inference_mode():
-            out = self._forward(torch.from_numpy(obs).to(self.dtype))
+            out = self._forward(self._tensor(obs))
             array: npt.NDArray[np.float32] = out.float().numpy()
         return array
 
@@ -87,8 +90,7 @@ class NetworkPolicy:
         if not self.memory_size:
             return self.heads(obs), memory
         with torch.inference_mode():
-            inputs = torch.from_numpy(obs).to(self.dtype), torch.from_numpy(memory).to(self.dtype)
-            heads, after = self._network(*inputs)
+            heads, after = self._network(self._tensor(obs), torch.from_numpy(memory).to(self._precision))
         return heads[:, : self._width].float().numpy(), after.float().numpy()
 
     def heads_of(self, obs: torch.Tensor, out: torch.Tensor) -> None:
@@ -99,6 +101,10 @@ class NetworkPolicy:
         """
         # Other networks than ours may write into what they are given.
         out.copy_(self._forward(obs if self._layers is not None else obs.clone()))
+
+    def _tensor(self, obs: npt.NDArray[Any]) -> torch.Tensor:
+        tensor = torch.from_numpy(obs)
+        return tensor if self._takes_bytes else tensor.to(self._precision)
 
     def _forward(self, obs: torch.Tensor) -> torch.Tensor:
         if self._layers is None:

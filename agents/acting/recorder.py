@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from agents.acting.episode import Episode
 from agents.acting.policy import probabilities
+from envs.actions import Actions
 from envs.vector_game import Step, Turns
 
 # Observations of more numbers than this are pictures, and too large to keep one a move.
@@ -57,7 +58,7 @@ class Recorder:
     def see_moves(
         self,
         turns: Turns,
-        actions: npt.NDArray[np.int64],
+        actions: Actions,
         factors: Sequence[int],
         players: Sequence[str],
         heads_of: Callable[[int], npt.NDArray[np.float32] | None],
@@ -75,19 +76,21 @@ class Recorder:
         for row in np.flatnonzero(turns.env == self._env):
             seat = int(turns.seat[row])
             legal = turns.legal[row]
-            move: dict[str, Any] = {"seat": seat, "player": players[seat], "action": int(actions[row])}
+            action = actions[row].tolist()
+            if isinstance(action, list):
+                action = [round(x, ROUNDED_TO) for x in action]
+            move: dict[str, Any] = {"seat": seat, "player": players[seat], "action": action}
             if history is not None:
                 so_far = history()
                 if chance := so_far[len(self._line) :]:
                     move["chance"] = chance
                 self._line = [*so_far, move["action"]]
-            elif turns.obs.dtype == np.uint8 and turns.obs.ndim == 4 and len(self._moves) < MOST_PICTURES:
-                move["picture"] = picture(turns.obs[row])
-            obs = turns.obs[row].reshape(-1)
+            elif (planes := _planes(turns.obs, int(row))) is not None and len(self._moves) < MOST_PICTURES:
+                move["picture"] = picture(planes)
             if len(factors) == 1:
                 move["legal"] = np.flatnonzero(legal).tolist()
-            if obs.size <= MOST_NUMBERS:
-                move["observation"] = [round(float(x), ROUNDED_TO) for x in obs]
+            if (shown := _shown(turns.obs, int(row))) is not None:
+                move["observation"] = shown
             out = heads_of(int(row))
             if out is not None:
                 move["value"] = round(float(out[-1]), ROUNDED_TO)
@@ -113,6 +116,24 @@ class Recorder:
 
     def _stop(self) -> None:
         self._moves, self._due = None, self._clock() + self._seconds
+
+
+def _planes(obs: npt.NDArray[Any], row: int) -> npt.NDArray[np.uint8] | None:
+    """Returns the first image in an observation, [C, H, W]."""
+    for array in [obs[name] for name in obs.dtype.names] if obs.dtype.names else [obs]:
+        if array.dtype == np.uint8 and array.ndim == 4:
+            planes: npt.NDArray[np.uint8] = array[row]
+            return planes
+    return None
+
+
+def _shown(obs: npt.NDArray[Any], row: int) -> Any:
+    """Returns an observation as numbers, by name where it has parts; None where there are too many."""
+    if obs.dtype.names is not None:
+        parts = {name: _shown(obs[name], row) for name in obs.dtype.names}
+        return {name: part for name, part in parts.items() if part is not None} or None
+    flat = obs[row].reshape(-1)
+    return [round(float(x), ROUNDED_TO) for x in flat] if flat.size <= MOST_NUMBERS else None
 
 
 def picture(planes: npt.NDArray[np.uint8]) -> dict[str, Any]:

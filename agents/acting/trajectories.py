@@ -13,7 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.acting import kernels
+from agents.acting.sampling import empty_actions
 from agents.fragment import Fragment
+from envs.actions import Actions
 from envs.spec import GameSpec
 from envs.vector_game import Step
 
@@ -52,7 +54,7 @@ class Trajectories:
         self._pages = kernels.Pages(
             obs=np.zeros((p, t + 1, size), spec.observation_dtype),
             legal=np.zeros((p, t, actions), np.bool_),
-            actions=np.zeros((p, t), np.int64),
+            actions=empty_actions(spec, p, t),
             log_probs=np.zeros((p, t), np.float32),
             values=np.zeros((p, t + 1), np.float32),
             rewards=np.zeros((p, t), np.float32),
@@ -79,7 +81,7 @@ class Trajectories:
         owner_of: npt.NDArray[np.int32],
         obs: npt.NDArray[Any],
         legal: npt.NDArray[np.bool_],
-        actions: npt.NDArray[np.int64],
+        actions: Actions,
         log_probs: npt.NDArray[np.float32],
         values: npt.NDArray[np.float32],
         memory: npt.NDArray[np.float32],
@@ -116,7 +118,7 @@ class Trajectories:
         steps, lanes = self._pages.actions.shape[1], self._lanes
         obs = np.empty((steps + 1, lanes, self._pages.obs.shape[2]), self._pages.obs.dtype)
         legal = np.empty((steps, lanes, self._pages.legal.shape[2]), np.bool_)
-        actions = np.empty((steps, lanes), np.int64)
+        actions = np.empty((steps, lanes, *self._pages.actions.shape[2:]), self._pages.actions.dtype)
         log_probs = np.empty((steps, lanes), np.float32)
         values = np.empty((steps + 1, lanes), np.float32)
         rewards = np.empty((steps, lanes), np.float32)

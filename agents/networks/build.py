@@ -14,6 +14,7 @@ from agents.errors import AgentError
 from agents.networks.attention import SetAttention
 from agents.networks.convolutional import ResidualCNN
 from agents.networks.critics import SeparateCritic
+from agents.networks.encoders import NamedEncoders
 from agents.networks.heads import head_width
 from agents.networks.layers import FeedForward, Normaliser, hidden_layers
 from agents.networks.recurrent import Recurrent
@@ -72,10 +73,11 @@ def linear_layers(network: nn.Module) -> list[tuple[torch.Tensor, torch.Tensor]]
     return found
 
 
-_CLASSES: dict[str, type[MLP] | type[ResidualCNN] | type[SetAttention]] = {
+_CLASSES: dict[str, type[MLP] | type[ResidualCNN] | type[SetAttention] | type[NamedEncoders]] = {
     "mlp": MLP,
     "cnn": ResidualCNN,
     "attention": SetAttention,
+    "encoders": NamedEncoders,
 }
 
 
@@ -102,6 +104,11 @@ def build(spec: NetworkSpec, seed: int | None = None) -> nn.Module:
     ):
         raise AgentError(
             f"attention needs observations of rows, an entity each; these are {list(spec.observation_shape)}"
+        )
+    if spec.kind == "encoders" and (spec.critic or spec.normalise):
+        raise AgentError(
+            "a network of encoders has no critic apart and normalises nothing: use critic: shared and "
+            "normalise: false"
         )
     if spec.memory and (own or spec.memory not in MEMORIES):
         raise AgentError(

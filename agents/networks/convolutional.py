@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from agents.networks.layers import FeedForward, Normaliser, hidden_layers
-from agents.networks.spec import NetworkSpec
+from agents.networks.spec import NetworkSpec, halvings
 
 
 class ResidualBlock(nn.Module):
@@ -26,27 +26,31 @@ class ResidualBlock(nn.Module):
         return out
 
 
-class ResidualCNN(FeedForward):
-    """Residual convolutions over boards or images, then hidden layers and one head for logits and value.
+def residual_tower(shape: tuple[int, ...], channels: int, blocks: int) -> tuple[nn.Sequential, int]:
+    """Returns convolutions over planes, rows and columns, and how many numbers they make of them.
 
     What is larger than a board is halved by pooling first, then after each block, until it is not.
     """
+    planes, rows, columns = shape
+    tower: list[nn.Module] = [_convolution(planes, channels), nn.ReLU(inplace=True)]
+    left = halvings(shape)
+    for k in range(max(blocks, left)):
+        if left > 0:
+            tower.append(nn.MaxPool2d(3, 2, 1))
+            rows, columns, left = -(-rows // 2), -(-columns // 2), left - 1
+        if k < blocks:
+            tower.append(ResidualBlock(channels))
+    return nn.Sequential(*tower), channels * rows * columns
+
+
+class ResidualCNN(FeedForward):
+    """Residual convolutions over boards or images, then hidden layers and the heads."""
 
     def __init__(self, spec: NetworkSpec) -> None:
         super().__init__()
-        planes, rows, columns = spec.observation_shape
         self._shape, self._scale = spec.observation_shape, spec.scale
-        tower: list[nn.Module] = [_convolution(planes, spec.channels), nn.ReLU(inplace=True)]
-        left = spec.halvings
-        for k in range(max(spec.blocks, left)):
-            if left > 0:
-                tower.append(nn.MaxPool2d(3, 2, 1))
-                rows, columns, left = -(-rows // 2), -(-columns // 2), left - 1
-            if k < spec.blocks:
-                tower.append(ResidualBlock(spec.channels))
         self.normaliser = Normaliser(spec.observation_size) if spec.normalise else None
-        self.tower = nn.Sequential(*tower)
-        features = spec.channels * rows * columns
+        self.tower, features = residual_tower(spec.observation_shape, spec.channels, spec.blocks)
         self.trunk = nn.Sequential(*hidden_layers(features, spec.hidden))
         self.end_with_head(spec.hidden[-1], spec)
         self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]

@@ -45,7 +45,7 @@ class NetworkInputs:
 
         Args: forward: of the network, where it is another than calling it (a compiled one).
         """
-        obs = self.obs.float()
+        obs = self.obs if getattr(network, "takes_bytes", False) else self.obs.float()
         if self.memory is None or self.begins is None:
             return (forward or network)(obs)
         recurrent: Any = network

@@ -22,6 +22,7 @@ class Recurrent(Headed):
         """Args: body: of the same spec without memory, from which the hidden layers are taken."""
         super().__init__()
         self.body = body
+        self.takes_bytes = bool(getattr(body, "takes_bytes", False))
         del self.body.head
         cell = nn.LSTMCell if spec.memory == "lstm" else nn.GRUCell
         self.cell = cell(spec.hidden[-1], spec.units)

@@ -10,7 +10,9 @@ from typing import Any
 # How the id of a network of one's own begins.
 OWN = "python:"
 # Those that League brings.
-KINDS = ("mlp", "cnn", "attention")
+KINDS = ("mlp", "cnn", "attention", "encoders")
+# Of `encoders`: what can be made of one named array.
+ENCODERS = ("mlp", "cnn", "set", "flat")
 # Kinds of memory that such a network can have behind its hidden layers.
 MEMORIES = ("lstm", "gru")
 # Whose hidden layers and observations the value has, where it does not share the policy's.
@@ -20,14 +22,34 @@ LARGEST_MAP = 24
 
 
 @dataclass(frozen=True)
+class PartSpec:
+    """A named array of what is observed, and what encodes it; see `envs.spec.ObservationPart`.
+
+    `encoder`: one of `ENCODERS`.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    high: float
+    encoder: str
+
+    @property
+    def size(self) -> int:
+        """Numbers in it."""
+        return math.prod(self.shape)
+
+
+@dataclass(frozen=True)
 class NetworkSpec:
     """Everything needed to build a network again; stored with its weights.
 
     Attributes:
       kind: `mlp`; `cnn`: residual convolutions over planes, then `hidden` layers; `attention`: over rows of
-        entities, then the same; or one's own by
+        entities, then the same; `encoders`: one for each of the named arrays
+        `parts`, then the same; or one's own by
         `python:package.module:factory(parameters)`: see `Factory`.
-      observation_size: numbers in one observation, flattened.
+      observation_size: numbers in one observation, flattened; bytes of one of named arrays.
       num_actions: logits: the size of the discrete action space, or of its parts together.
       hidden: width of each hidden layer.
       factors: choices of each part of an action; empty: it has one.
@@ -65,6 +87,7 @@ class NetworkSpec:
     teammates: int = 0
     distribution: str = ""
     extra_heads: tuple[tuple[str, int], ...] = ()
+    parts: tuple[PartSpec, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -74,6 +97,9 @@ class NetworkSpec:
         listed: dict[str, Any] = {
             name: tuple(data.get(name, ())) for name in ("factors", "observation_shape")
         }
+        listed["parts"] = tuple(
+            PartSpec(**{**part, "shape": tuple(part["shape"])}) for part in data.get("parts", ())
+        )
         listed["extra_heads"] = tuple((name, size) for name, size in data.get("extra_heads", ()))
         return NetworkSpec(**{**data, "hidden": tuple(data["hidden"]), **listed})
 
@@ -85,20 +111,14 @@ class NetworkSpec:
     @property
     def num_parameters(self) -> int:
         """Weights and biases, without the statistics of observations."""
-        features = self.observation_size
-        tower = 0
+        features, tower = self.observation_size, 0
         if self.kind == "cnn":
-            planes, rows, columns = self.observation_shape
-            between = 9 * self.channels * self.channels + self.channels
-            tower = 9 * planes * self.channels + self.channels + 2 * self.blocks * between
-            for _ in range(self.halvings):
-                rows, columns = -(-rows // 2), -(-columns // 2)
-            features = self.channels * rows * columns
+            tower, features = _tower_size(self.observation_shape, self.channels, self.blocks)
         if self.kind == "attention":
-            width = self.channels
-            layer = 4 * (width + 1) * width + (width + 1) * 2 * width + (2 * width + 1) * width + 4 * width
-            tower = (self.observation_shape[1] + 1) * width + self.blocks * layer
-            features = 2 * width
+            tower, features = _pool_size(self.observation_shape[1], self.channels, self.blocks)
+        if self.kind == "encoders":
+            sizes = [self._encoder_size(part) for part in self.parts]
+            tower, features = sum(s[0] for s in sizes), sum(s[1] for s in sizes)
         widths = (features, *self.hidden)
         layers = tower + sum((a + 1) * b for a, b in pairwise(widths))
         gates = {"": 0, "gru": 3, "lstm": 4}[self.memory]
@@ -109,10 +129,15 @@ class NetworkSpec:
             critic = sum((a + 1) * b for a, b in pairwise(own))
         return layers + cell + (self.units + 1) * (self.num_actions + 1 + extra) + critic
 
-    @property
-    def attention_heads(self) -> int:
-        """Four, where the width can be divided by it."""
-        return math.gcd(self.channels, 4)
+    def _encoder_size(self, part: PartSpec) -> tuple[int, int]:
+        """Returns weights and biases of one encoder, and how many numbers it makes."""
+        if part.encoder == "cnn":
+            return _tower_size(part.shape, self.channels, self.blocks)
+        if part.encoder == "set":
+            return _pool_size(part.shape[1], self.channels, self.blocks)
+        if part.encoder == "flat":
+            return 0, part.size
+        return (part.size + 1) * self.hidden[0], self.hidden[0]
 
     @property
     def units(self) -> int:
@@ -127,5 +152,23 @@ class NetworkSpec:
     @property
     def halvings(self) -> int:
         """How often a cnn halves rows and columns on the way, so that large pictures become small ones."""
-        longest = max(self.observation_shape[1:], default=0)
-        return max(0, math.ceil(math.log2(longest / LARGEST_MAP))) if longest > LARGEST_MAP else 0
+        return halvings(self.observation_shape)
+
+
+def halvings(shape: tuple[int, ...]) -> int:
+    """Returns how often a cnn halves rows and columns of [C, H, W]."""
+    longest = max(shape[1:], default=0)
+    return max(0, math.ceil(math.log2(longest / LARGEST_MAP))) if longest > LARGEST_MAP else 0
+
+
+def _tower_size(shape: tuple[int, ...], channels: int, blocks: int) -> tuple[int, int]:
+    planes, rows, columns = shape
+    between = 9 * channels * channels + channels
+    for _ in range(halvings(shape)):
+        rows, columns = -(-rows // 2), -(-columns // 2)
+    return 9 * planes * channels + channels + 2 * blocks * between, channels * rows * columns
+
+
+def _pool_size(features: int, width: int, blocks: int) -> tuple[int, int]:
+    layer = 4 * (width + 1) * width + (width + 1) * 2 * width + (2 * width + 1) * width + 4 * width
+    return (features + 1) * width + blocks * layer, 2 * width

@@ -10,7 +10,7 @@ import pyspiel
 
 from agents.acting.policy import Bot
 from agents.errors import UnknownBotError
-from envs.actions import random_actions
+from envs.actions import Actions, random_moves
 from envs.spec import GameSpec
 from envs.vector_game import VectorGame
 
@@ -27,8 +27,8 @@ class RandomBot:
         env: npt.NDArray[np.int32],
         legal: npt.NDArray[np.bool_],
         rng: np.random.Generator,
-    ) -> npt.NDArray[np.int64]:
-        return random_actions(legal, rng, game.spec.action_factors)
+    ) -> Actions:
+        return random_moves(game.spec, legal, rng)
 
 
 class MCTSBot:

@@ -64,6 +64,8 @@ def distil(
     """
     if spec.memory or any(p.memory_size for p in players):
         raise AgentError("distillation is of networks that do not remember (network.memory)")
+    if game.spec.observation_parts or game.spec.action_size:
+        raise AgentError("distillation is of games with one observation array and discrete actions")
     if not players:
         raise AgentError("nobody to distil: no player with a network")
     chances = np.asarray(shares, np.float64) / np.sum(shares)

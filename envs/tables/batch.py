@@ -7,6 +7,7 @@ where a crash or an endless loop costs one episode.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -31,7 +32,7 @@ class Seats(Protocol):
 
     def reset(self, seed: int) -> Due: ...
 
-    def step(self, actions: Sequence[int], due: Due) -> Outcome: ...
+    def step(self, actions: Sequence[Any], due: Due) -> Outcome: ...
 
     def due(self) -> Due: ...
 
@@ -63,6 +64,8 @@ class PettingZooGame(VectorGame):
         image_size: int = 0,
         grayscale: bool = False,
         frame_stack: int = 1,
+        observations: str = "flat",
+        actions: str = "steps",
         isolation: str = "none",
     ) -> None:
         """Args:
@@ -73,6 +76,8 @@ class PettingZooGame(VectorGame):
         seat_indicator: append which seat it is to what it sees; by default where the seats see different
           things and one network may have to play several of them.
         bins, max_episode_steps, image_size, grayscale, frame_stack: see `TableOptions` and `ImageOptions`.
+        observations: `flat`: dictionaries and tuples as one array; `named`: their parts as named arrays.
+        actions: continuous ones as `steps`, or `continuous` as vectors.
         isolation: `process`: each environment in a process of its own.
 
         Raises:
@@ -80,14 +85,20 @@ class PettingZooGame(VectorGame):
         """
         if num_envs < 1:
             raise GameError(f"{game_id} needs num_envs ≥ 1, not {num_envs}")
+        _require_known(game_id, "observations", observations, ("flat", "named"))
+        _require_known(game_id, "actions", actions, ("steps", "continuous"))
         self.make_environment = make
         image = ImageOptions(image_size, grayscale, frame_stack)
-        plain = TableOptions(bins, False, max_episode_steps, image)
-        first = Table(game_id, make, plain)
-        if seat_indicator is None:
-            seat_indicator = len({box.shape for box in first.spec.observations}) > 1
-        options = TableOptions(bins, seat_indicator, max_episode_steps, image)
-        first.close()
+        named, continuous = observations == "named", actions == "continuous"
+        if named and seat_indicator:
+            raise GameError(f"{game_id}: seat_indicator is of observations=flat")
+        options = TableOptions(bins, False, max_episode_steps, image, named, continuous)
+        if not named:
+            first = Table(game_id, make, options)
+            if seat_indicator is None:
+                seat_indicator = len({box.shape for box in first.spec.observations}) > 1
+            options = replace(options, seat_indicator=seat_indicator)
+            first.close()
 
         def table() -> Seats:
             if isolation == "process":
@@ -99,6 +110,10 @@ class PettingZooGame(VectorGame):
         self._tables: list[Seats] = [table() for _ in range(num_envs)]
         self.num_envs = num_envs
         self.spec = _spec(game_id, self._tables[0].spec, teams, zero_sum, max_episode_steps)
+        try:
+            self._parts, self._action_size = self.spec.observation_parts, self.spec.action_size
+        except TypeError as error:
+            raise GameError(str(error)) from error
         for t in self._tables:
             t.play_in(self.spec.action_factors)
         self._forfeit = forfeit_illegal
@@ -114,7 +129,8 @@ class PettingZooGame(VectorGame):
         self._totals = np.zeros((num_envs, seats), np.float32)
         self._returns = np.zeros((num_envs, seats), np.float32)
         self._ended, self._truncated, self._aborted = (np.zeros(num_envs, np.bool_) for _ in range(3))
-        self._own_masks = np.stack([_own_mask(space, self.spec) for space in self._tables[0].spec.actions])
+        masks = [_own_mask(space, self.spec) for space in self._tables[0].spec.actions]
+        self._own_masks = np.stack(masks)
         self._row_of = [(-1, -1)] * rows
         self._errors: list[str] = []
         self._history: list[list[int]] = [[] for _ in range(num_envs)]
@@ -124,20 +140,25 @@ class PettingZooGame(VectorGame):
     def turns(self) -> Turns:
         r = self._rows
         obs = self._obs[:r].reshape((r, *self.spec.observation_shape))
+        if self._parts:
+            obs = obs.view(self.spec.row_dtype)[:, 0]
         return Turns(self._env[:r], self._seat[:r], obs, self._legal[:r])
 
     def step(self, actions: npt.NDArray[np.integer[Any]]) -> Step:
-        permitted = allowed(actions, self._legal[: self._rows], self.spec.action_factors)
+        if self._action_size:
+            permitted = np.isfinite(actions).all(axis=1)
+        else:
+            permitted = allowed(actions, self._legal[: self._rows], self.spec.action_factors)
         if not self._forfeit and not permitted.all():
             bad = int(np.flatnonzero(~permitted)[0])
             legal = np.flatnonzero(self._legal[bad]).tolist()
             raise IllegalActionError(
-                self.spec.game_id, int(self._env[bad]), int(self._seat[bad]), int(actions[bad]), legal
+                self.spec.game_id, int(self._env[bad]), int(self._seat[bad]), actions[bad].tolist(), legal
             )
         for flags in (self._ended, self._truncated, self._aborted):
             flags[:] = False
         self._rewards[:] = 0.0
-        chosen, row, every_permitted = actions.tolist(), 0, bool(permitted.all())
+        chosen, row, every_permitted = self._listed(actions), 0, bool(permitted.all())
         for env, due in enumerate(self._due):
             begin, row = row, row + len(due.seats)
             if every_permitted or permitted[begin:row].all():
@@ -165,8 +186,12 @@ class PettingZooGame(VectorGame):
         for table in self._tables:
             table.close()
 
-    def _play(self, env: int, actions: list[int], due: Due) -> None:
-        self._history[env] += actions
+    def _listed(self, actions: npt.NDArray[Any]) -> list[Any]:
+        return list(actions) if self._action_size else actions.tolist()
+
+    def _play(self, env: int, actions: list[Any], due: Due) -> None:
+        if not self._action_size:
+            self._history[env] += actions
         try:
             outcome = self._tables[env].step(actions, due)
             self._rewards[env] = outcome.rewards
@@ -229,7 +254,7 @@ def from_factory(
 
 OWN_PARAMETERS = (
     "teams", "zero_sum", "bins", "seat_indicator", "max_episode_steps", "image_size", "grayscale",
-    "frame_stack",
+    "frame_stack", "observations", "actions",
 )  # fmt: skip
 
 
@@ -284,8 +309,17 @@ def _team_numbers(game_id: str, names: Sequence[str], teams: str | Sequence[Any]
     return tuple(int(t) for t in teams)
 
 
-def _own_mask(space: spaces.Discrete | spaces.MultiDiscrete, spec: GameSpec) -> npt.NDArray[np.bool_]:
+def _require_known(game_id: str, parameter: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise GameError(f"{game_id}: {parameter}={value}; it is {' or '.join(known)}")
+
+
+def _own_mask(
+    space: spaces.Discrete | spaces.MultiDiscrete | spaces.Box, spec: GameSpec
+) -> npt.NDArray[np.bool_]:
     """Returns the columns that a seat has, out of those of all seats."""
+    if isinstance(space, spaces.Box):
+        return np.zeros(0, np.bool_)
     own = (int(space.n),) if isinstance(space, spaces.Discrete) else tuple(int(n) for n in space.nvec)
     columns = []
     for f, choices in enumerate(spec.action_factors):

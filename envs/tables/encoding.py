@@ -7,6 +7,7 @@ on-policy optimization": a handful of steps a dimension learns as well as a Gaus
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +34,11 @@ class ImageOptions:
 
 
 class ObservationEncoder:
-    """Turns what one seat's environment says into an array of fixed shape."""
+    """Turns what one seat's environment says into an array of fixed shape.
+
+    Attributes:
+      has_mask: a dictionary brings the legal actions. dtype, shape: of the array.
+    """
 
     def __init__(self, space: spaces.Space[Any], image: ImageOptions) -> None:
         """Args: space: the seat's; a dictionary with `observation` and `action_mask` is taken apart."""
@@ -108,6 +113,103 @@ class ObservationEncoder:
         missing = self._image.frame_stack - len(self._frames) - 1
         self._frames = [*self._frames[-self._image.frame_stack + 1 :], *[frame] * max(missing, 0), frame]
         return np.concatenate(self._frames)
+
+
+class NamedEncoder:
+    """Keeps the parts of a dictionary or tuple apart: one row with a named array for each.
+
+    Parts within parts are named `outer.inner`, those of tuples by their place. Discrete parts become one-hot.
+    """
+
+    def __init__(self, space: spaces.Space[Any], image: ImageOptions) -> None:
+        """Raises: GameError: it has no parts, or one that has no fixed shape."""
+        self._plain = ObservationEncoder(spaces.Discrete(2), image)  # knows where a mask stands
+        self.has_mask = isinstance(space, spaces.Dict) and "action_mask" in space.spaces
+        inner = space
+        if isinstance(space, spaces.Dict) and "observation" in space.spaces:
+            inner = space["observation"]
+        elif isinstance(space, spaces.Dict) and self.has_mask:
+            inner = spaces.Dict({k: v for k, v in space.spaces.items() if k != "action_mask"})
+        self._unwraps = (
+            inner is not space and isinstance(space, spaces.Dict) and "observation" in space.spaces
+        )
+        leaves = dict(_leaves(inner, ()))
+        if () in leaves:
+            raise GameError(f"observations=named needs a dictionary or tuple of parts, not {inner}")
+        self._encoders = {}
+        for path, leaf in leaves.items():
+            try:
+                self._encoders[path] = ObservationEncoder(leaf, image)
+            except (NotImplementedError, TypeError, ValueError) as error:
+                raise GameError(f"observation {'.'.join(path)} of {leaf} has no fixed shape") from error
+        self.space = spaces.Dict({".".join(p): e.space for p, e in self._encoders.items()})
+        fields = [(".".join(p), e.dtype.str, e.shape) for p, e in self._encoders.items()]
+        self._row = np.zeros((), np.dtype(fields))
+
+    def reset(self) -> None:
+        """Forgets the frames of the last episode."""
+        for encoder in self._encoders.values():
+            encoder.reset()
+
+    def encode(self, seen: Any) -> npt.NDArray[Any]:
+        """Returns the row's bytes, valid until the next call. Raises: ValueError: a part does not fit."""
+        seen = seen["observation"] if self._unwraps else seen
+        for path, encoder in self._encoders.items():
+            part = seen
+            for key in path:
+                part = part[int(key) if isinstance(part, tuple | list) else key]
+            array = encoder.encode(part)
+            if array.dtype == np.float32 and not np.isfinite(array).all():
+                raise ValueError(f"{'.'.join(path)} holds NaN or infinity")
+            self._row[".".join(path)] = array
+        return self._row.reshape(1).view(np.uint8)
+
+    def mask(self, seen: Any, info: Any) -> npt.NDArray[np.bool_] | None:
+        """Returns the legal actions, from the observation or the info; None when all are."""
+        if self.has_mask:
+            return np.asarray(seen["action_mask"], np.bool_)
+        return self._plain.mask(seen, info)
+
+
+def _leaves(
+    space: spaces.Space[Any], path: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], spaces.Space[Any]]]:
+    """Yields the spaces that are no dictionaries or tuples, by their paths."""
+    if isinstance(space, spaces.Dict):
+        for key, inner in space.spaces.items():
+            yield from _leaves(inner, (*path, str(key)))
+    elif isinstance(space, spaces.Tuple):
+        for number, inner in enumerate(space.spaces):
+            yield from _leaves(inner, (*path, str(number)))
+    else:
+        yield path, space
+
+
+class VectorActions:
+    """Vectors of numbers as one seat's environment takes them: −1 to 1 is low to high, if it has bounds.
+
+    What has none on a side is passed on as it is.
+    """
+
+    factors: tuple[int, ...] = ()
+
+    def __init__(self, space: spaces.Space[Any]) -> None:
+        """Raises: GameError: actions that are no vectors."""
+        if not isinstance(space, spaces.Box):
+            raise GameError(f"actions=continuous needs a Box, not {space}")
+        self._space = space
+        low, high = space.low.ravel().astype(np.float64), space.high.ravel().astype(np.float64)
+        bounded = np.isfinite(low) & np.isfinite(high)
+        self._centre = np.where(bounded, 0.5 * (low + high), 0.0)
+        self._half = np.where(bounded, 0.5 * (high - low), 1.0)
+        self._low, self._high = low, high
+        self.space = spaces.Box(-1.0, 1.0, (len(low),), np.float32)
+
+    def decode(self, action: npt.NDArray[np.float32], factors: tuple[int, ...]) -> Any:
+        """Returns what the environment takes. Args: action: [D] or more, of which the first D count."""
+        value = self._centre + self._half * action[: len(self._centre)]
+        clipped = np.clip(value, self._low, self._high)
+        return clipped.astype(self._space.dtype).reshape(self._space.shape)
 
 
 class ActionEncoder:

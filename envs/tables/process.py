@@ -35,7 +35,7 @@ class ProcessTable:
         due: Due = self._ask("reset", seed)
         return due
 
-    def step(self, actions: Sequence[int], due: Due) -> Outcome:
+    def step(self, actions: Sequence[Any], due: Due) -> Outcome:
         # One question a step: the outcome comes with what is due next.
         outcome: Outcome
         outcome, self._due = self._ask("play", list(actions), due.seats)

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from envs.errors import GameContractError, GameError
-from envs.tables.encoding import ActionEncoder, ImageOptions, ObservationEncoder
+from envs.tables.encoding import ActionEncoder, ImageOptions, NamedEncoder, ObservationEncoder, VectorActions
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,15 @@ class TableOptions:
       seat_indicator: append which seat it is to what it sees, for seats that share a network.
       max_episode_steps: steps of the environment after which an episode counts as endless.
       image: see `encoding`.
+      named: observations keep their parts apart. continuous: actions are vectors, not steps.
     """
 
     bins: int = 7
     seat_indicator: bool = False
     max_episode_steps: int = 10_000
     image: ImageOptions = field(default_factory=ImageOptions)
+    named: bool = False
+    continuous: bool = False
 
 
 @dataclass(frozen=True)
@@ -48,8 +51,8 @@ class TableSpec:
     """
 
     names: tuple[str, ...]
-    observations: tuple[spaces.Box, ...]
-    actions: tuple[spaces.Discrete | spaces.MultiDiscrete, ...]
+    observations: tuple[spaces.Box | spaces.Dict, ...]
+    actions: tuple[spaces.Discrete | spaces.MultiDiscrete | spaces.Box, ...]
     turn_based: bool
 
 
@@ -83,13 +86,18 @@ class Table:
         self.agents: tuple[str, ...] = tuple(self._env.possible_agents)
         self._seat = {agent: k for k, agent in enumerate(self.agents)}
         with _quiet():
-            self._observers = [
-                ObservationEncoder(self._env.observation_space(a), options.image) for a in self.agents
-            ]
-            self._actors = [ActionEncoder(self._env.action_space(a), options.bins) for a in self.agents]
+            observed = [self._env.observation_space(a) for a in self.agents]
+            acted = [self._env.action_space(a) for a in self.agents]
+        encoder = NamedEncoder if options.named else ObservationEncoder
+        self._observers = [encoder(space, options.image) for space in observed]
+        self._actors = [
+            VectorActions(space) if options.continuous else ActionEncoder(space, options.bins)
+            for space in acted
+        ]
         self.spec = self._describe()
-        self._indicated = [np.zeros(box.shape, np.float32) for box in self.spec.observations]
+        self._indicated: list[npt.NDArray[np.float32]] = []
         if options.seat_indicator:
+            self._indicated = [np.zeros(box.shape or (), np.float32) for box in self.spec.observations]
             for seat, array in enumerate(self._indicated):
                 array[seat - len(self.agents)] = 1.0  # its number stands at the end
         self._factors: tuple[int, ...] = ()
@@ -118,7 +126,7 @@ class Table:
             self._alive = list(self._env.agents)
         return self._due()
 
-    def step(self, actions: Sequence[int], due: Due) -> Outcome:
+    def step(self, actions: Sequence[Any], due: Due) -> Outcome:
         """Plays the decisions that were due. Raises: GameContractError."""
         self._steps += 1
         chosen = {
@@ -229,9 +237,9 @@ class Table:
         due.masks.append(mask)
 
     def _describe(self) -> TableSpec:
-        seen = [observer.space for observer in self._observers]
+        seen: list[spaces.Box | spaces.Dict] = [observer.space for observer in self._observers]
         if self._options.seat_indicator:
-            sizes = [int(np.prod(box.shape)) + len(self.agents) for box in seen]
+            sizes = [int(np.prod(box.shape or ())) + len(self.agents) for box in seen]
             seen = [spaces.Box(-np.inf, np.inf, (size,), np.float32) for size in sizes]
         actions = tuple(actor.space for actor in self._actors)
         return TableSpec(self.agents, tuple(seen), actions, not self._parallel)

@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import Field, ValidationError, model_validator
 
 from agents.errors import AgentError
+from agents.networks.fitting import spec_for
 from agents.networks.spec import NetworkSpec
 from agents.players.bots import make_bot
 from envs.errors import GameError
@@ -203,6 +204,11 @@ class RunConfig(Section):
                     f"{source}: learner.algorithm: {learner.algorithm} learns a value of every action; "
                     f"one of {self.game} has {parts} parts; use ppo"
                 )
+            if spec.action_size and not learner.needs.continuous_actions:
+                raise ConfigError(
+                    f"{source}: learner.algorithm: {learner.algorithm} learns a value of every action; "
+                    f"those of {self.game} are continuous; use ppo, or take actions=continuous out of its id"
+                )
         for path, network, entry in (
             ("network", self.network, None),
             *((f"players[{k}].network", e.network, e) for k, e in enumerate(self.players)),
@@ -212,7 +218,8 @@ class RunConfig(Section):
                     f"{source}: {path}.critic: team sees what teammates see, and in {self.game} nobody has "
                     "any; use separate or shared"
                 )
-            if network is None or network.kind == "mlp":
+            plain = network is not None and network.kind == "mlp" and not network.encoders
+            if network is None or (plain and not spec.observation_parts):
                 continue
             from agents.networks.build import (
                 build,  # torch: a second and 150 MB that a coordinator need not spend
@@ -238,26 +245,20 @@ class RunConfig(Section):
     def network_spec(self, entry: PlayerConfig, spec: GameSpec) -> NetworkSpec:
         """Returns the network of a roster entry for a game."""
         network = entry.network or self.network
-        factors = spec.action_factors if len(spec.action_factors) > 1 else ()
-        highest = max(float(np.max(getattr(s.observation_space, "high", 1.0))) for s in spec.seats)
-        bytes_to_scale = spec.observation_dtype == np.uint8 and highest > 1.0
-        return NetworkSpec(
-            spec.observation_size,
-            spec.num_actions,
-            network.hidden,
-            network.kind,
-            factors,
-            1.0 / highest if bytes_to_scale else 1.0,
-            network.normalise,
-            spec.observation_shape if network.kind in ("cnn", "attention") else (),
-            network.channels,
-            network.blocks,
-            network.popart,
-            network.memory or "",
-            network.memory_units,
-            (entry.learner or self.learner).needs.sharpness,
-            "" if network.critic == "shared" else network.critic,
-            team_size(spec) - 1 if network.critic == "team" else 0,
+        return spec_for(
+            spec,
+            kind=network.kind,
+            encoders=network.encoders,
+            hidden=network.hidden,
+            normalise=network.normalise,
+            channels=network.channels,
+            blocks=network.blocks,
+            popart=network.popart,
+            memory=network.memory or "",
+            memory_units=network.memory_units,
+            sharpness=(entry.learner or self.learner).needs.sharpness,
+            critic="" if network.critic == "shared" else network.critic,
+            teammates=team_size(spec) - 1 if network.critic == "team" else 0,
         )
 
     @property

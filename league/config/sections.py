@@ -19,7 +19,7 @@ from agents.algorithms.config import LearningConfig, QLearningConfig, Schedule
 from agents.algorithms.registry import OWN as OWN_ALGORITHMS
 from agents.algorithms.registry import algorithm_class, known_algorithms
 from agents.errors import AgentError
-from agents.networks.spec import KINDS, OWN, NetworkSpec
+from agents.networks.spec import ENCODERS, KINDS, OWN, NetworkSpec
 from league.config.explain import nearest
 from matchmaking.evaluation import EvaluationRule
 from matchmaking.population import PopulationRule
@@ -71,11 +71,16 @@ class NetworkConfig(Section):
         max_length=300,
         description="mlp; cnn: residual convolutions over boards and images, then the hidden layers; "
         "attention: over observations of rows, an entity each, then the same; "
+        "encoders: one for each named array of a game that shows such; "
         "python:MODULE:FACTORY, one's own",
     )
     hidden: tuple[Annotated[int, Field(ge=1, le=8192)], ...] = Field((128, 128), min_length=1, max_length=16)
     channels: int = Field(32, ge=1, le=512, description="of a cnn; the width of attention")
     blocks: int = Field(2, ge=0, le=64, description="of a cnn, two convolutions each; layers of attention")
+    encoders: dict[str, Literal[ENCODERS]] = Field(  # type: ignore[valid-type]
+        default_factory=dict,
+        description="by named array: cnn for planes, set for rows of entities, mlp, flat; else by its shape",
+    )
     memory: Literal["lstm", "gru"] | None = Field(
         None,
         description="between the hidden layers and the head, for games in which what was seen before matters",
@@ -98,8 +103,10 @@ class NetworkConfig(Section):
     @classmethod
     def of(cls, spec: NetworkSpec) -> NetworkConfig:
         """Returns what a config says of a network that is there already."""
-        said = {name: getattr(spec, name) for name in cls.model_fields}
-        return cls(**said | {"memory": spec.memory or None, "critic": spec.critic or "shared"})
+        said = {name: getattr(spec, name) for name in cls.model_fields if name != "encoders"}
+        encoders = {part.name: part.encoder for part in spec.parts}
+        rest = {"memory": spec.memory or None, "critic": spec.critic or "shared", "encoders": encoders}
+        return cls(**said | rest)
 
     @field_validator("kind")
     @classmethod
@@ -142,9 +149,6 @@ class LearnerConfig(Section):
         description="League's own, see docs/learning.md, or another package's by entry point "
         "`league.algorithms`, see docs/your-algorithm.md",
     )
-    options: dict[str, Any] = Field(
-        default_factory=dict, description="numbers of the algorithm's own, where it has some"
-    )
     learning_rate: ScheduleConfig = ScheduleConfig(start=1e-3, end=1e-4)
     entropy: ScheduleConfig = ScheduleConfig(start=0.1, end=0.01)
     entropy_target: ScheduleConfig | None = Field(
@@ -158,6 +162,9 @@ class LearnerConfig(Section):
         8, ge=1, description="updates between copies of the target network, where the algorithm has one"
     )
     q_learning: QLearningSection = QLearningSection()
+    options: dict[str, Any] = Field(
+        default_factory=dict, description="numbers of the algorithm's own, where it has some"
+    )
     magnet: ScheduleConfig = Field(
         ScheduleConfig(start=0.0, end=0.0),
         description="coefficient of KL to the policy as it was: steadies games with hidden information (MMD)",

@@ -36,7 +36,7 @@ ROW_MULTIPLE = 8
 class Moves:
     """What a player does, a row each: `probabilities` over all actions; `memory` for its next decision."""
 
-    actions: npt.NDArray[np.int64]
+    actions: npt.NDArray[Any]
     values: npt.NDArray[np.float32]
     probabilities: npt.NDArray[np.float64]
     memory: npt.NDArray[np.float32]
@@ -130,8 +130,16 @@ class ActingService:
             heads, memory = (x[:rows] for x in loaded.policy.step(padded, memory))
             legal = np.concatenate([w.legal for w in waiting])
             temperature = np.repeat([w.temperature for w in waiting], [len(w.obs) for w in waiting])
-            chances = _chances(heads[:, :-1], legal, temperature, loaded.spec.action_factors)
-            actions = _draw(chances, self._rng, loaded.spec.action_factors)
+            if loaded.spec.action_size:
+                from agents.acting.sampling import gaussian_actions
+
+                noise = self._rng.standard_normal((rows, loaded.spec.action_size), np.float32)
+                vectors, _ = gaussian_actions(heads[:, :-1], noise, temperature[:, None].astype(np.float32))
+                actions: npt.NDArray[Any] = np.clip(vectors, -1.0, 1.0)
+                chances = np.zeros((rows, 0))
+            else:
+                chances = _chances(heads[:, :-1], legal, temperature, loaded.spec.action_factors)
+                actions = _draw(chances, self._rng, loaded.spec.action_factors)
             begin = 0
             for w in waiting:
                 end = begin + len(w.obs)
@@ -192,10 +200,37 @@ class ActingService:
         return loaded
 
 
-def _rows(
-    observations: Any, legal: Any, spec: GameSpec
-) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
-    size, actions = spec.observation_size, spec.num_actions
+def _named_rows(observations: Any, spec: GameSpec) -> npt.NDArray[np.uint8]:
+    """Returns the bytes of named arrays. Args: observations: an object by name, or a list of such."""
+    from envs.spec import rows_of
+
+    given = observations if isinstance(observations, list) else [observations]
+    shapes = ", ".join(f"{part.name} {list(part.shape)}" for part in spec.observation_parts)
+    if not 1 <= len(given) <= MOST_ROWS or not all(isinstance(row, dict) for row in given):
+        raise BadRequestError(f"observation: an object with {shapes}, or 1 to {MOST_ROWS} of them")
+    rows = np.zeros(len(given), spec.row_dtype)
+    for k, row in enumerate(given):
+        for part in spec.observation_parts:
+            try:
+                array = np.asarray(row[part.name], np.float64).reshape(part.shape)
+            except (KeyError, TypeError, ValueError, OverflowError) as error:
+                raise BadRequestError(
+                    f"observation.{part.name}: numbers of shape {list(part.shape)}"
+                ) from error
+            low, high = (0.0, 255.0) if np.dtype(part.dtype) == np.uint8 else (-3e38, 3e38)
+            if not ((array >= low) & (array <= high)).all():
+                raise BadRequestError(f"observation.{part.name}: every number from {low:g} to {high:g}")
+            rows[part.name][k] = array
+    return rows_of(rows)
+
+
+def _rows(observations: Any, legal: Any, spec: GameSpec) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+    obs = _named_rows(observations, spec) if spec.observation_parts else _flat_rows(observations, spec)
+    return obs, _mask(legal, len(obs), spec)
+
+
+def _flat_rows(observations: Any, spec: GameSpec) -> npt.NDArray[np.float32]:
+    size = spec.observation_size
     try:
         obs = np.asarray(observations, np.float32)
     except (TypeError, ValueError, OverflowError) as error:
@@ -210,12 +245,17 @@ def _rows(
         )
     if not np.isfinite(obs).all():
         raise BadRequestError("observation: every number must be finite")
-    if legal is None:
-        return obs, np.ones((len(obs), actions), np.bool_)
+    return obs
+
+
+def _mask(legal: Any, count: int, spec: GameSpec) -> npt.NDArray[np.bool_]:
+    actions = spec.num_actions
+    if legal is None or spec.action_size:
+        return np.ones((count, actions), np.bool_)
     rows = legal if legal and isinstance(legal[0], list) else [legal]
-    if len(rows) != len(obs):
-        raise BadRequestError(f"legal: {len(rows)} rows for {len(obs)} observations")
-    mask = np.zeros((len(obs), actions), np.bool_)
+    if len(rows) != count:
+        raise BadRequestError(f"legal: {len(rows)} rows for {count} observations")
+    mask = np.zeros((count, actions), np.bool_)
     for k, row in enumerate(rows):
         if not isinstance(row, list):
             raise BadRequestError(f"legal: a row is a list of actions from 0 to {actions - 1}")
@@ -227,7 +267,7 @@ def _rows(
             raise BadRequestError(f"legal: actions from 0 to {actions - 1}, or {actions} times true or false")
     if not all(part.any(axis=1).all() for part in _parts(mask, spec.action_factors)):
         raise BadRequestError("legal: every row needs an action")
-    return obs, mask
+    return mask
 
 
 def _memory(memory: Any, rows: int, size: int) -> npt.NDArray[np.float32]:

@@ -46,6 +46,11 @@ def load_policy(
     """
     if bot is not None:
         kind, _, rest = bot.partition(":")
+        if (kind in MODELS or kind in ("http", "https")) and (spec.observation_parts or spec.action_size):
+            raise WeightsError(
+                f"{kind} policies play games of one observation array and discrete actions; "
+                f"{spec.game_id} has named arrays or continuous actions"
+            )
         if kind in MODELS:
             return ExportedPolicy(MODELS[kind](store.get(rest)), spec.observation_size, spec.num_actions)
         if kind in ("http", "https"):
@@ -60,9 +65,9 @@ def load_network(store: CheckpointStore, spec: GameSpec, checkpoint: str) -> nn.
     """Returns the network of a checkpoint. Raises: as `load_policy`."""
     network, network_spec = weights.load_network(store.get(checkpoint))
     sizes = (network_spec.observation_size, network_spec.num_actions)
-    if sizes != (spec.observation_size, spec.num_actions):
+    if sizes != (spec.observation_size, spec.policy_size):
         raise WeightsError(
             f"a network for {sizes[0]} numbers and {sizes[1]} actions; {spec.game_id} shows "
-            f"{spec.observation_size} and takes {spec.num_actions}"
+            f"{spec.observation_size} and takes {spec.policy_size}"
         )
     return network

@@ -18,9 +18,9 @@ from agents.acting.collector import Collector
 from agents.acting.policy import NetworkPolicy
 from agents.acting.seating import Series
 from agents.networks.build import build
-from agents.networks.spec import NetworkSpec
+from agents.networks.fitting import spec_for
 from agents.players.bots import RandomBot
-from envs.actions import random_actions
+from envs.actions import random_moves
 from envs.openspiel.game import load_game
 from envs.tables.batch import PettingZooGame
 
@@ -59,12 +59,11 @@ def alone(game_id: str, num_envs: int | None = None, seconds: float = 3.0) -> fl
     """Returns moves a second at random; choosing the actions is not counted. Args: as of `measure`."""
     count = num_envs or _usual_size(game_id)
     game, rng = envs.make(game_id, count, 0, forfeit_illegal=True), np.random.default_rng(0)
-    factors = game.spec.action_factors
     for _ in range(2):
-        game.step(random_actions(game.turns().legal, rng, factors))
+        game.step(random_moves(game.spec, game.turns().legal, rng))
     moves, spent = 0, 0.0
     while spent < seconds:
-        actions = random_actions(game.turns().legal, rng, factors)
+        actions = random_moves(game.spec, game.turns().legal, rng)
         began = time.perf_counter()
         game.step(actions)
         game.turns()
@@ -156,8 +155,7 @@ def _bare_together(made: Sequence[Any], seconds: float) -> float:
 def _by_network(game_id: str, num_envs: int, seconds: float) -> float:
     game = envs.make(game_id, num_envs, 0, forfeit_illegal=True)
     spec = game.spec
-    factors = spec.action_factors if len(spec.action_factors) > 1 else ()
-    network = NetworkSpec(spec.observation_size, spec.num_actions, (128, 128), factors=factors)
+    network = spec_for(spec)
     collector = Collector(game, [], fragment_length=1, fragment_lanes=1, seed=0)
     collector.put_policy("network", NetworkPolicy(build(network, 0)))
     collector.put_policy("random", RandomBot())

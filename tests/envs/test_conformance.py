@@ -14,7 +14,7 @@ import pytest
 
 from envs import conformance
 from envs.errors import GameContractError
-from envs.families.native import GAMES as NATIVE
+from envs.families import native
 from envs.native.connect_four import ConnectFour
 from envs.registry import known_ids
 from envs.vector_game import Step, Turns
@@ -129,7 +129,7 @@ class AcceptsAnything(ConnectFour):
 def test_a_broken_game_is_named_with_the_rule_it_breaks(
     broken: Callable[..., Any], rule: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(GAMES, "broken", broken)
+    monkeypatch.setitem(native.GAMES, "broken", broken)
     report = conformance.check("native:broken", episodes=20)
     assert words in report.failures[rule]
     with pytest.raises(GameContractError, match="native:broken breaks the game contract"):

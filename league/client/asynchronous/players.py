@@ -130,7 +130,7 @@ class AsyncPlayers(AsyncTransport):
         self,
         run: str,
         name: str,
-        observation: Sequence[Any],
+        observation: Sequence[Any] | dict[str, Any],
         legal: Sequence[Any] | None = None,
         *,
         memory: Sequence[Any] | None = None,

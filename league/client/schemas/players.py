@@ -217,8 +217,10 @@ class RatingHistory(BaseModel):
 class Act(Request):
     """Observations to act on."""
 
-    observation: list[Any] = Field(
-        description="the numbers of one observation, or rows of them", examples=[[0.0] * 84]
+    observation: list[Any] | dict[str, Any] = Field(
+        description="the numbers of one observation, or rows of them; of a game that shows named arrays an "
+        "object by name, or a list of such",
+        examples=[[0.0] * 84],
     )
     legal: list[Any] | None = Field(
         None,
@@ -234,9 +236,12 @@ class Act(Request):
 
 
 class Acted(BaseModel):
-    """What to play, a number for each observation. `memory`: of a player with one, for the next time."""
+    """What to play, a number for each observation, or a vector where actions are continuous.
 
-    actions: list[int]
+    `memory`: of a player with one, for the next time.
+    """
+
+    actions: list[int] | list[list[float]]
     memory: list[list[float]] | None = None
     values: list[float] | None = None
     probabilities: list[list[float]] | None = None
