@@ -48,8 +48,8 @@ def resolve_device(device: str) -> torch.device:
     """Args: device: `auto` (a GPU where there is one), `cpu` or `cuda`. Raises: DeviceError: no such here."""
     if device == "cuda" and not torch.cuda.is_available():
         raise DeviceError("device: cuda, but torch finds no GPU on this machine; use auto or cpu")
-    found = device == "cuda" or (device == "auto" and torch.cuda.is_available())
-    return torch.device("cuda" if found else "cpu")
+    result = device == "cuda" or (device == "auto" and torch.cuda.is_available())
+    return torch.device("cuda" if result else "cpu")
 
 
 def resolve_precision(precision: str, device: torch.device | None = None) -> torch.dtype:

@@ -171,12 +171,12 @@ def _mixed_returns(
 ) -> torch.Tensor:
     """G_t = r_t + γ_t [(1 − f_t) V_{t+1} + f_t G_{t+1}]."""
     next_values = torch.cat([values[1:], bootstrap_value[None]])
-    found = torch.empty_like(values)
+    result = torch.empty_like(values)
     running = bootstrap_value
     for t in range(len(values) - 1, -1, -1):
         running = rewards[t] + discounts[t] * torch.lerp(next_values[t], running, following[t])
-        found[t] = running
-    return found
+        result[t] = running
+    return result
 
 
 def _require_shapes(

@@ -204,9 +204,9 @@ def _check_isolation(game_id: str, num_envs: int, seconds: float, seed: int) -> 
             other = np.random.default_rng((seed, i, batch))
             actions[zero] = random_moves(game.spec, turns.legal[zero], other)
             others = ~zero
-            seen = [turns.env[others].copy(), turns.seat[others].copy(), turns.obs[others].copy()]
+            turns_of_others = [turns.env[others].copy(), turns.seat[others].copy(), turns.obs[others].copy()]
             step = game.step(actions)
-            observed.append([*seen, step.rewards[1:].copy(), step.ended[1:].copy()])
+            observed.append([*turns_of_others, step.rewards[1:].copy(), step.ended[1:].copy()])
         if len(observed[0][0]) != len(observed[1][0]):
             raise GameContractError(f"step {i}: the rows of other games changed with game 0")
         same = all(np.array_equal(a, b) for a, b in zip(*observed, strict=True))

@@ -53,10 +53,10 @@ class GameFamily(Protocol):
 
 def versions_of(*packages: str) -> dict[str, str]:
     """Returns the versions of those of these packages that are installed."""
-    found = {}
+    result = {}
     for package in packages:
         try:
-            found[package] = metadata.version(package)
+            result[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return result

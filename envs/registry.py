@@ -47,11 +47,11 @@ def family(prefix: str) -> GameFamily:
         raise UnknownGameError(f"no family of games {prefix!r}; families: {', '.join(_points())}")
     point = _points()[prefix]
     try:
-        found: GameFamily = point.load()()
+        result: GameFamily = point.load()()
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
         raise GameError(f"games {prefix}:… cannot be had ({point.value}): {reason}") from error
-    return found
+    return result
 
 
 def make(game_id: str, num_envs: int, seed: int | None = None, **options: Any) -> VectorGame:

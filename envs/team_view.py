@@ -34,7 +34,7 @@ class TeamView(VectorGame):
         wide = spaces.Box(low, high, (size * (mates + 1),), dtype=dtype)
         self.spec = replace(spec, seats=tuple(replace(s, observation_space=wide) for s in spec.seats))
         # The last column is of seats that are none.
-        self._seen = np.zeros((game.num_envs, spec.num_seats + 1, size), wide.dtype)
+        self._observed = np.zeros((game.num_envs, spec.num_seats + 1, size), wide.dtype)
         self._mates = np.full((spec.num_seats, mates), spec.num_seats, np.int64)
         for side in spec.sides:
             for seat in side:
@@ -45,13 +45,13 @@ class TeamView(VectorGame):
         turns = self._game.turns()
         rows = len(turns.env)
         own = turns.obs.reshape(rows, -1)
-        self._seen[turns.env, turns.seat] = own
-        others = self._seen[turns.env[:, None], self._mates[turns.seat]].reshape(rows, -1)
+        self._observed[turns.env, turns.seat] = own
+        others = self._observed[turns.env[:, None], self._mates[turns.seat]].reshape(rows, -1)
         return replace(turns, obs=np.concatenate([own.astype(others.dtype, copy=False), others], axis=1))
 
     def step(self, actions: npt.NDArray[np.integer[Any]]) -> Step:
         step = self._game.step(actions)
-        self._seen[step.ended] = 0
+        self._observed[step.ended] = 0
         return step
 
     def histories(self, envs: npt.NDArray[np.integer[Any]]) -> list[list[int]]:

@@ -73,7 +73,7 @@ def nash_average(payoff: npt.ArrayLike, sharpness: float = 200.0) -> tuple[Array
 
     n = len(table)
     bounds = [(0.0, sharpness * 10)] * n
-    found = minimize(
+    result = minimize(
         dual,
         np.zeros(n),
         jac=True,
@@ -81,7 +81,7 @@ def nash_average(payoff: npt.ArrayLike, sharpness: float = 200.0) -> tuple[Array
         method="L-BFGS-B",
         options={"maxiter": 5000, "ftol": 1e-14},
     )
-    logits = table @ found.x
+    logits = table @ result.x
     mixture = np.exp(logits - logits.max())
     mixture /= mixture.sum()
     return mixture, table @ mixture
@@ -188,15 +188,15 @@ def cycles(payoff: npt.ArrayLike, *, margin: float = 0.1, limit: int = 10) -> li
     table = _tables(payoff)
     if isinstance(table, tuple):
         raise MatchmakingError("cycles needs one antisymmetric payoff")
-    found: list[tuple[float, tuple[int, int, int]]] = []
+    result: list[tuple[float, tuple[int, int, int]]] = []
     for a in range(len(table)):
         # [b, c]: the weakest of the three victories; a is the smallest, so that each cycle appears once.
         weakest = np.minimum(np.minimum(table[a][:, None], table), table[:, a][None, :])
         weakest[:a, :] = weakest[:, :a] = -np.inf
         for b, c in np.argwhere(weakest >= margin):
-            found.append((float(weakest[b, c]), (a, int(b), int(c))))
-        found = sorted(found, key=lambda item: (-item[0], item[1]))[:limit]
-    return [triple for _, triple in found]
+            result.append((float(weakest[b, c]), (a, int(b), int(c))))
+        result = sorted(result, key=lambda item: (-item[0], item[1]))[:limit]
+    return [triple for _, triple in result]
 
 
 def transitivity(payoff: npt.ArrayLike) -> float:

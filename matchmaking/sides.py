@@ -47,7 +47,7 @@ class Sides:
             return taken
         for side in self.of(players[len(taken)]):
             if side not in taken:
-                found = self._seat(players, (*taken, side))
-                if found is not None:
-                    return found
+                result = self._seat(players, (*taken, side))
+                if result is not None:
+                    return result
         return None

@@ -24,7 +24,7 @@ class ListenerLimitError(LeagueError):
 
 @dataclass(eq=False)
 class Feed:
-    """What one listener has not seen yet: events, and the run whenever its numbers have changed."""
+    """What one listener has not before yet: events, and the run whenever its numbers have changed."""
 
     waiting: asyncio.Queue[EventRecord | RunRecord | None] = field(
         default_factory=lambda: asyncio.Queue(MOST_WAITING)
@@ -81,7 +81,7 @@ class EventHub:
                     task.cancel()
 
     async def _watch(self, run_id: str, last: int) -> None:
-        seen = (-1.0, "")
+        before = (-1.0, "")
         while True:
             try:
                 events = await run_in_threadpool(self._league.events, run_id, last)
@@ -96,8 +96,8 @@ class EventHub:
                 for feed in self._feeds.get(run_id, set()):
                     feed.put(event)
             now = (run.updated_at, run.state)
-            if now != seen:
-                seen = now
+            if now != before:
+                before = now
                 for feed in self._feeds.get(run_id, set()):
                     feed.put(run)
             await asyncio.sleep(POLL_SECONDS)

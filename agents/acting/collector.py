@@ -19,7 +19,7 @@ import envs
 from agents.acting import kernels
 from agents.acting.central import CentralPolicy, Centre, Request
 from agents.acting.exploration import Exploration
-from agents.acting.memory import Memories
+from agents.acting.memory import SeatMemory
 from agents.acting.policy import NetworkPolicy, Policy
 from agents.acting.recorder import Recorder
 from agents.acting.sampling import empty_actions, sampler_of
@@ -100,7 +100,7 @@ class Collector:
         self._reward_scales = list(reward_scales or [1.0] * len(learners))
         rows = game.num_envs * (1 if spec.turn_based else spec.num_seats)
         self._exploration = Exploration(game.num_envs, list(epsilons or [0.0] * len(learners)))
-        self._memories = Memories(game.num_envs, spec.num_seats, rows, memory_size)
+        self._seat_memory = SeatMemory(game.num_envs, spec.num_seats, rows, memory_size)
         self._trajectories = self._new_trajectories() if learners else None
         self._recorder = recorder
         self._sorted_obs = np.zeros((rows + ROW_MULTIPLE, spec.observation_size), spec.observation_dtype)
@@ -127,7 +127,7 @@ class Collector:
     def put_policy(self, player: str, policy: Policy) -> None:
         """Adds a player's policy, or replaces it."""
         if isinstance(policy, NetworkPolicy):
-            self._memories.make_room(policy.memory_size)
+            self._seat_memory.make_room(policy.memory_size)
         index = self._policy_index.get(player)
         if index is not None:
             self._policies[index] = policy
@@ -153,7 +153,7 @@ class Collector:
         self._owner_index[player] = len(self._owner_index)
         self._discounts.append(discount)
         self._reward_scales.append(reward_scale)
-        self._memories.learn_from(memory_size)
+        self._seat_memory.learn_from(memory_size)
         self._exploration.add(epsilon)
         before, self._trajectories = self._trajectories, self._new_trajectories()
         if before is not None:
@@ -224,7 +224,7 @@ class Collector:
                 actions,
                 self._log_probs,
                 self._values,
-                self._memories.before,
+                self._seat_memory.before,
             )
         self._seating.count_moves(turns.env)
         recorder = self._recorder
@@ -248,7 +248,7 @@ class Collector:
             recorder.see_step(step, *self._seating.seated(recorder.env))
         if self._trajectories is not None:
             self._trajectories.record_rewards(step)
-        self._memories.forget(step.ended)
+        self._seat_memory.forget(step.ended)
         self.counts.episodes += self._seating.finish(step.ended, step.returns, step.aborted)
         self.counts.moves += rows
 
@@ -281,12 +281,14 @@ class Collector:
                 if isinstance(chooser, CentralPolicy):
                     continue
                 padded = _padded(begin, end)
-                shown = slice(begin, padded), slice(chooser.sees)
+                shown = slice(begin, padded), slice(chooser.input_size)
                 if chooser.memory_size:
-                    memory = self._memories.take(chooser.memory_size, order[begin:end], turns, padded - begin)
-                    found, memory = chooser.step(self._sorted_obs[shown], memory)
-                    self._heads[begin:padded] = found
-                    self._memories.put(memory, order[begin:end], turns)
+                    memory = self._seat_memory.take(
+                        chooser.memory_size, order[begin:end], turns, padded - begin
+                    )
+                    result, memory = chooser.step(self._sorted_obs[shown], memory)
+                    self._heads[begin:padded] = result
+                    self._seat_memory.put(memory, order[begin:end], turns)
                     continue
                 if chooser.dtype is None:
                     self._heads[begin:padded] = chooser.heads(self._sorted_obs[shown])
@@ -360,7 +362,7 @@ class Collector:
             list(self._owner_index),
             discounts=self._discounts,
             reward_scales=self._reward_scales,
-            memory_size=self._memories.learnt,
+            memory_size=self._seat_memory.learnt,
             **self._shape,
         )
 

@@ -10,7 +10,7 @@ from envs.vector_game import Turns
 Floats = npt.NDArray[np.float32]
 
 
-class Memories:
+class SeatMemory:
     """The memories of N games' seats; zeros where an episode has just begun, or nobody remembers anything.
 
     Attributes:
@@ -39,10 +39,10 @@ class Memories:
     def take(self, size: int, rows: npt.NDArray[np.int32], turns: Turns, count: int) -> Floats:
         """Returns what the seats of some rows remember, filled up with zeros to a number of rows."""
         out = np.zeros((count, size), np.float32)
-        found = self._now[turns.env[rows], turns.seat[rows], :size]
-        out[: len(rows)] = found
+        result = self._now[turns.env[rows], turns.seat[rows], :size]
+        out[: len(rows)] = result
         learnt = min(size, self.learnt)
-        self.before[rows, :learnt] = found[:, :learnt]
+        self.before[rows, :learnt] = result[:, :learnt]
         self.before[rows, learnt:] = 0.0
         return out
 

@@ -45,12 +45,12 @@ class NetworkPolicy:
 
     Attributes:
       dtype: what `heads_of` takes; None: only `heads` will do.
-      sees: of what a game shows the first so many numbers; None: all.
+      input_size: of what a game shows the first so many numbers; None: all.
       memory_size: numbers it remembers of a seat, 0: none; then only `step` and `heads` will do.
     """
 
     dtype: torch.dtype | None = None
-    sees: int | None = None
+    input_size: int | None = None
     memory_size: int = 0
 
     def __init__(self, network: nn.Module, dtype: torch.dtype = torch.float32) -> None:

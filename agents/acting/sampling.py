@@ -115,5 +115,5 @@ def empty_actions(spec: GameSpec, *shape: int) -> Actions:
     """Returns room for actions of a game."""
     if spec.action_size:
         return np.zeros((*shape, spec.action_size), np.float32)
-    found: npt.NDArray[Any] = np.zeros(shape, np.int64)
-    return found
+    result: npt.NDArray[Any] = np.zeros(shape, np.int64)
+    return result

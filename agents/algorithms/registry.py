@@ -46,13 +46,13 @@ def algorithm_class(name: str) -> type[Algorithm]:
         raise AgentError(f"unknown algorithm {name!r}; known: {', '.join(known_algorithms())}")
     point = _points()[name]
     try:
-        found: type[Algorithm] = point.load()
+        result: type[Algorithm] = point.load()
     except Exception as error:
         raise AgentError(f"algorithm {name} ({point.value}): {type(error).__name__}: {error}") from error
-    missing = [part for part in ("needs", "batch", "losses") if not callable(getattr(found, part, None))]
+    missing = [part for part in ("needs", "batch", "losses") if not callable(getattr(result, part, None))]
     if missing:
         raise AgentError(
             f"algorithm {name} ({point.value}) has no {', '.join(missing)}; "
             "derive it from agents.algorithms.algorithm.Algorithm"
         )
-    return found
+    return result

@@ -103,10 +103,10 @@ class DataParallel:
 
 
 def _require_gpus(size: int) -> None:
-    found = torch.cuda.device_count()
-    if found < size:
+    result = torch.cuda.device_count()
+    if result < size:
         raise DeviceError(
-            f"learner_processes: {size} learn together, each on its own GPU, but this machine has {found}; "
+            f"learner_processes: {size} learn together, each on its own GPU, but this machine has {result}; "
             "use fewer or learner.device: cpu"
         )
 

@@ -129,8 +129,8 @@ class Learner:
             return None
         if isinstance(fragment, Fragment):
             fragment = PrefetchedFragment.of(fragment, self.device)
-        if fragment.obs.shape[-1] > self.spec.seen_size:  # others' critics are shown more
-            fragment = replace(fragment, obs=fragment.obs[..., : self.spec.seen_size])
+        if fragment.obs.shape[-1] > self.spec.input_size:  # others' critics are shown more
+            fragment = replace(fragment, obs=fragment.obs[..., : self.spec.input_size])
         if self.spec.normalise:
             observed = fragment.obs[:-1].reshape(fragment.steps, -1)
             self._network.observe(observed.float())  # type: ignore[operator]

@@ -71,9 +71,9 @@ class References:
         """Takes stored copies over; one that is not among them stays. Raises: RuntimeError: no fit."""
         for name, kept in self._copies.items():
             prefix = f"{_PREFIX}{name}/"
-            found = {k.removeprefix(prefix): t for k, t in tensors.items() if k.startswith(prefix)}
-            if found:
-                kept.load_state_dict(found)
+            result = {k.removeprefix(prefix): t for k, t in tensors.items() if k.startswith(prefix)}
+            if result:
+                kept.load_state_dict(result)
                 self.ages[name] = int(ages.get(name, 0))
 
 

@@ -64,13 +64,13 @@ def linear_layers(network: nn.Module) -> list[tuple[torch.Tensor, torch.Tensor]]
     if isinstance(network.trunk[0], Normaliser):
         return None
     layers = [layer for layer in (*network.trunk, network.head) if isinstance(layer, nn.Linear)]
-    found: list[tuple[torch.Tensor, torch.Tensor]] = [(layer.weight, layer.bias) for layer in layers]
+    result: list[tuple[torch.Tensor, torch.Tensor]] = [(layer.weight, layer.bias) for layer in layers]
     width = network.acting_width
-    weight, bias = (t[:width] for t in found[-1])
+    weight, bias = (t[:width] for t in result[-1])
     if network.sharpness != 1.0:
         weight, bias = (torch.cat([t[:-1] * network.sharpness, t[-1:]]) for t in (weight, bias))
-    found[-1] = (weight, bias) if network.value_scale is None else network.value_scale.folded(weight, bias)
-    return found
+    result[-1] = (weight, bias) if network.value_scale is None else network.value_scale.folded(weight, bias)
+    return result
 
 
 _CLASSES: dict[str, type[MLP] | type[ResidualCNN] | type[SetAttention] | type[NamedEncoders]] = {

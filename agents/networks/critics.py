@@ -20,16 +20,16 @@ class SeparateCritic(nn.Module):
     more need be shown.
 
     Attributes:
-      sees: of what a game shows the first so many numbers.
+      input_size: of what a game shows the first so many numbers.
     """
 
     def __init__(self, spec: NetworkSpec, policy: Any) -> None:
         """Args: policy: a network of the same spec without critic; its own value is left unused."""
         super().__init__()
         self.policy = policy
-        self._own, self.sees, self._scale = spec.observation_size, spec.seen_size, spec.scale
-        self.normaliser = Normaliser(spec.seen_size) if spec.normalise else None
-        self.trunk = nn.Sequential(*hidden_layers(spec.seen_size, spec.hidden))
+        self._own, self.input_size, self._scale = spec.observation_size, spec.input_size, spec.scale
+        self.normaliser = Normaliser(spec.input_size) if spec.normalise else None
+        self.trunk = nn.Sequential(*hidden_layers(spec.input_size, spec.hidden))
         self.head = nn.Linear(spec.hidden[-1], 1)
         nn.init.orthogonal_(self.head.weight, 1.0)
         nn.init.zeros_(self.head.bias)
@@ -39,8 +39,8 @@ class SeparateCritic(nn.Module):
     def forward(self, obs: torch.Tensor) -> torch.Tensor:
         """Args: obs: [R, D], own or the team's. Returns: [R, W], see `agents.networks.heads`."""
         own = self.policy(obs[:, : self._own])
-        seen = functional.pad(obs, (0, self.sees - obs.shape[1])) * self._scale
-        value = self.head(self.trunk(seen if self.normaliser is None else self.normaliser(seen)))
+        inputs = functional.pad(obs, (0, self.input_size - obs.shape[1])) * self._scale
+        value = self.head(self.trunk(inputs if self.normaliser is None else self.normaliser(inputs)))
         a = self.acting_width - 1
         heads = torch.cat([own[:, :a], value, own[:, a + 1 :]], dim=1)
         return heads if self.value_scale is None else self.value_scale(heads)

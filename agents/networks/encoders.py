@@ -38,7 +38,7 @@ class NamedEncoders(FeedForward):
         self.end_with_head(spec.hidden[-1], spec)
 
     def features(self, obs: torch.Tensor) -> torch.Tensor:
-        encoded, begin, dtype = [], 0, self.trunk[0].weight.dtype
+        encoded, begin, dtype = [], 0, next(self.trunk.parameters()).dtype
         for part, encoder in zip(self._parts, self.encoders, strict=True):
             size = part.size * np.dtype(part.dtype).itemsize
             array = obs[:, begin : begin + size].contiguous().view(_DTYPES[part.dtype])

@@ -60,12 +60,12 @@ def _parts(game: GameSpec, encoders: Mapping[str, str]) -> tuple[PartSpec, ...]:
             raise AgentError(f"encoders.{name}: {game.game_id} shows {', '.join(known)}")
         if encoder not in ENCODERS:
             raise AgentError(f"encoders.{name}: {encoder!r}; allowed: {', '.join(ENCODERS)}")
-    found = []
+    result = []
     for part in game.observation_parts:
         encoder = encoders.get(part.name) or {3: "cnn", 2: "set"}.get(len(part.shape), "mlp")
         needed = {"cnn": 3, "set": 2}.get(encoder)
         if needed is not None and len(part.shape) != needed:
             what = "planes, rows and columns" if needed == 3 else "rows, an entity each"
             raise AgentError(f"encoders.{part.name}: {encoder} needs {what}; it is {list(part.shape)}")
-        found.append(PartSpec(part.name, part.dtype, part.shape, part.high, encoder))
-    return tuple(found)
+        result.append(PartSpec(part.name, part.dtype, part.shape, part.high, encoder))
+    return tuple(result)

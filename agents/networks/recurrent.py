@@ -38,8 +38,8 @@ class Recurrent(Headed):
 
     def forward(self, obs: torch.Tensor, memory: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Args: obs: [R, D]. memory: [R, M]. Returns: logits and value, [R, A + 1]; the next memory."""
-        seen, memory = self._remember(self.body.features(obs), memory)
-        return self.heads(seen), memory
+        output, memory = self._step_cell(self.body.features(obs), memory)
+        return self.heads(output), memory
 
     def unroll(self, obs: torch.Tensor, memory: torch.Tensor, begins: torch.Tensor) -> torch.Tensor:
         """Goes through sequences of decisions.
@@ -59,17 +59,17 @@ class Recurrent(Headed):
         """The same; returns the memory after the last decision too, [B, M]."""
         features = self.body.features(obs.flatten(0, 1)).reshape(*obs.shape[:2], -1)
         kept = (~begins).to(memory.dtype)
-        seen = []
+        outputs = []
         for t in range(len(obs)):
-            out, memory = self._remember(features[t], memory * kept[t, :, None])
-            seen.append(out)
-        return self.heads(torch.stack(seen)), memory
+            out, memory = self._step_cell(features[t], memory * kept[t, :, None])
+            outputs.append(out)
+        return self.heads(torch.stack(outputs)), memory
 
     def observe(self, obs: torch.Tensor) -> None:
         """Lets the statistics of observations, if it keeps any, take in more of them, [R, D]."""
         self.body.observe(obs)
 
-    def _remember(self, features: torch.Tensor, memory: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def _step_cell(self, features: torch.Tensor, memory: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         if self._is_lstm:
             out, cell = self.cell(features, memory.chunk(2, dim=-1))
             return out, torch.cat([out, cell], dim=-1)

@@ -104,7 +104,7 @@ class NetworkSpec:
         return NetworkSpec(**{**data, "hidden": tuple(data["hidden"]), **listed})
 
     @property
-    def seen_size(self) -> int:
+    def input_size(self) -> int:
         """Numbers that learning needs to be shown: a critic's of the team are more than one observation."""
         return self.observation_size * (1 + self.teammates if self.critic == "team" else 1)
 
@@ -125,7 +125,7 @@ class NetworkSpec:
         cell = gates * self.units * (self.hidden[-1] + self.units + 2)
         critic, extra = 0, sum(size for _, size in self.extra_heads)
         if self.critic:
-            own = (self.seen_size, *self.hidden, 1)
+            own = (self.input_size, *self.hidden, 1)
             critic = sum((a + 1) * b for a, b in pairwise(own))
         return layers + cell + (self.units + 1) * (self.num_actions + 1 + extra) + critic
 

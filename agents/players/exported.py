@@ -60,8 +60,8 @@ class OnnxModel:
             raise WeightsError(f"not an ONNX model: {str(error).splitlines()[0][:300]}") from error
         inputs = self._session.get_inputs()
         if len(inputs) != 1 or inputs[0].type != "tensor(float)" or len(inputs[0].shape) != 2:
-            found = ", ".join(f"{i.name}: {i.type}{i.shape}" for i in inputs)
-            raise WeightsError(f"an ONNX policy has one input [rows, numbers] of float32, this has {found}")
+            result = ", ".join(f"{i.name}: {i.type}{i.shape}" for i in inputs)
+            raise WeightsError(f"an ONNX policy has one input [rows, numbers] of float32, this has {result}")
         self._input = inputs[0].name
         size = inputs[0].shape[1]
         self.observation_size = size if isinstance(size, int) else None

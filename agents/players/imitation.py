@@ -64,17 +64,19 @@ class Demonstrations:
                 if winners and outcome < max(returns):
                     continue
                 legal = move.get("legal") or list(range(spec.num_actions))
-                seen, action = move["observation"], move["action"]
+                observation, action = move["observation"], move["action"]
                 fits = (
-                    len(seen) == spec.observation_size and max(legal) < spec.num_actions and action in legal
+                    len(observation) == spec.observation_size
+                    and max(legal) < spec.num_actions
+                    and action in legal
                 )
                 if not fits:
                     raise AgentError(
-                        f"game {number}: a move of {len(seen)} numbers and action {action} out of "
+                        f"game {number}: a move of {len(observation)} numbers and action {action} out of "
                         f"{legal[:20]}; the network takes {spec.observation_size} numbers and "
                         f"{spec.num_actions} actions"
                     )
-                rows.append((seen, legal, action, outcome, number))
+                rows.append((observation, legal, action, outcome, number))
         if not rows:
             raise AgentError("no decision to learn from: the games hold no observations of these players")
         allowed = np.zeros((len(rows), spec.num_actions), np.bool_)

@@ -39,13 +39,13 @@ class PettingZooFamily(GameFamily):
 
     def names(self) -> list[str]:
         """Returns the environments that are installed here, by their files: importing them takes seconds."""
-        found = []
+        result = []
         for package, path in PACKAGES.items():
             spec = importlib.util.find_spec(path.partition(".")[0])
             for root in (spec.submodule_search_locations or []) if spec else []:
                 folder = Path(root, *path.split(".")[1:])
-                found += sorted(f"{package}.{file.stem}" for file in folder.glob("*_v*.py"))
-        return found
+                result += sorted(f"{package}.{file.stem}" for file in folder.glob("*_v*.py"))
+        return result
 
     def make(self, name: str, num_envs: int, seed: int | None, **options: Any) -> PettingZooGame:
         """Makes `classic.connect_four_v3`, `mpe2.simple_tag_v3(max_cycles=50)`, …

@@ -144,7 +144,7 @@ class OpenSpielGame(VectorGame):
         if self.spec.turn_based:
             self._step_in_turn(actions.tolist(), allowed)
         else:
-            self._step_together(actions, allowed)
+            self._step_simultaneous(actions, allowed)
             self._observe_all()
         return Step(self._rewards, self._ended, self._truncated, self._returns)
 
@@ -202,7 +202,9 @@ class OpenSpielGame(VectorGame):
                 planes = self._obs[rows].reshape(len(rows), len(order), -1)
                 self._obs[rows] = planes[:, order].reshape(len(rows), -1)
 
-    def _step_together(self, actions: npt.NDArray[np.integer[Any]], allowed: npt.NDArray[np.bool_]) -> None:
+    def _step_simultaneous(
+        self, actions: npt.NDArray[np.integer[Any]], allowed: npt.NDArray[np.bool_]
+    ) -> None:
         """Rows of a game lie side by side, in the order of its seats."""
         starts = np.searchsorted(self._env[: self._rows], np.arange(self.num_envs + 1))
         for env in range(self.num_envs):

@@ -64,10 +64,10 @@ def fast_observer(
     # For each seat the orders of its planes that would do, so far.
     orders = [list(permutations(range(planes))) for _ in range(game.num_players())] if planes else []
     same = True
-    for seen, shown, seat in _random_observations(game, observer, perfect_recall):
-        same = same and np.array_equal(seen, shown)
+    for observed, shown, seat in _random_observations(game, observer, perfect_recall):
+        same = same and np.array_equal(observed, shown)
         if orders:
-            parts = seen.reshape(planes, -1)
+            parts = observed.reshape(planes, -1)
             orders[seat] = [o for o in orders[seat] if np.array_equal(parts[list(o)].ravel(), shown)]
         if not same and not (orders and all(orders)):
             return None, None
@@ -86,13 +86,13 @@ def _random_observations(
             outcomes, _ = zip(*state.chance_outcomes(), strict=True)
             state.apply_action(int(rng.choice(outcomes)))
             continue
-        together = state.is_simultaneous_node()
-        seats = range(game.num_players()) if together else (state.current_player(),)
+        simultaneous = state.is_simultaneous_node()
+        seats = range(game.num_players()) if simultaneous else (state.current_player(),)
         for seat in seats:
             observer.set_from(state, seat)
             yield observer.tensor, np.array(tensor_of(state, seat, perfect_recall), np.float32), seat
         chosen = [int(rng.choice(state.legal_actions(seat))) for seat in seats]
-        if together:
+        if simultaneous:
             state.apply_actions(chosen)
         else:
             state.apply_action(chosen[0])

@@ -223,8 +223,8 @@ class PettingZooGame(VectorGame):
     def _gather(self) -> None:
         row = 0
         for env, due in enumerate(self._due):
-            for seat, seen, mask in zip(due.seats, due.observations, due.masks, strict=True):
-                flat = seen.ravel()
+            for seat, observation, mask in zip(due.seats, due.observations, due.masks, strict=True):
+                flat = observation.ravel()
                 self._obs[row, : len(flat)] = flat
                 if self._row_of[row] != (env, seat) or mask is not None:
                     # Most rows are of the same seat as a move ago and see as much; then nothing else changes.

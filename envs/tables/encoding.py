@@ -75,11 +75,19 @@ class ObservationEncoder:
         """Forgets the frames of the last episode."""
         self._frames = []
 
-    def encode(self, seen: Any) -> npt.NDArray[Any]:
+    def encode(self, observation: Any) -> npt.NDArray[Any]:
         """Returns the array. Raises: ValueError: it does not have the space's shape."""
-        if type(seen) is np.ndarray and seen.dtype == self.dtype and seen.shape == self._as_it_is:
-            return seen
-        inner = seen["observation"] if isinstance(seen, dict) and "observation" in seen else seen
+        if (
+            type(observation) is np.ndarray
+            and observation.dtype == self.dtype
+            and observation.shape == self._as_it_is
+        ):
+            return observation
+        inner = (
+            observation["observation"]
+            if isinstance(observation, dict) and "observation" in observation
+            else observation
+        )
         array = np.asarray(spaces.flatten(self._inner, inner) if self._flatten else inner)
         if not self._flatten and array.shape != self._inner.shape:
             raise ValueError(f"an observation of shape {array.shape}, the space says {self._inner.shape}")
@@ -87,14 +95,14 @@ class ObservationEncoder:
             return self._stacked(_shrink(array, self._image)).astype(self.dtype, copy=False)
         return array.astype(self.dtype, copy=False)
 
-    def mask(self, seen: Any, info: Any) -> npt.NDArray[np.bool_] | None:
+    def mask(self, observation: Any, info: Any) -> npt.NDArray[np.bool_] | None:
         """Returns the legal actions, from the observation or the info; None when all are."""
-        found = None
+        result = None
         if self.has_mask:
-            found = seen["action_mask"]
+            result = observation["action_mask"]
         elif info:
-            found = info.get("action_mask")
-        return None if found is None else np.asarray(found, np.bool_)
+            result = info.get("action_mask")
+        return None if result is None else np.asarray(result, np.bool_)
 
     def _shape(self) -> tuple[int, ...]:
         if self._flatten:
@@ -151,11 +159,11 @@ class NamedEncoder:
         for encoder in self._encoders.values():
             encoder.reset()
 
-    def encode(self, seen: Any) -> npt.NDArray[Any]:
+    def encode(self, observation: Any) -> npt.NDArray[Any]:
         """Returns the row's bytes, valid until the next call. Raises: ValueError: a part does not fit."""
-        seen = seen["observation"] if self._unwraps else seen
+        observation = observation["observation"] if self._unwraps else observation
         for path, encoder in self._encoders.items():
-            part = seen
+            part = observation
             for key in path:
                 part = part[int(key) if isinstance(part, tuple | list) else key]
             array = encoder.encode(part)
@@ -164,11 +172,11 @@ class NamedEncoder:
             self._row[".".join(path)] = array
         return self._row.reshape(1).view(np.uint8)
 
-    def mask(self, seen: Any, info: Any) -> npt.NDArray[np.bool_] | None:
+    def mask(self, observation: Any, info: Any) -> npt.NDArray[np.bool_] | None:
         """Returns the legal actions, from the observation or the info; None when all are."""
         if self.has_mask:
-            return np.asarray(seen["action_mask"], np.bool_)
-        return self._plain.mask(seen, info)
+            return np.asarray(observation["action_mask"], np.bool_)
+        return self._plain.mask(observation, info)
 
 
 def _leaves(

@@ -11,17 +11,21 @@ from envs.errors import GameContractError, GameError
 from envs.tables.table import Due, Outcome, Table, TableOptions, TableSpec
 
 # The environment answers within so many seconds or counts as hanging.
-PATIENCE = 30.0
+ANSWER_SECONDS = 30.0
 
 
 class ProcessTable:
     """A `Table` behind a pipe."""
 
     def __init__(
-        self, game_id: str, make: Callable[[], Any], options: TableOptions, patience: float = PATIENCE
+        self,
+        game_id: str,
+        make: Callable[[], Any],
+        options: TableOptions,
+        answer_seconds: float = ANSWER_SECONDS,
     ) -> None:
         """Raises: GameError: it cannot be made."""
-        self._game_id, self._patience = game_id, patience
+        self._game_id, self._answer_seconds = game_id, answer_seconds
         self._arguments = (game_id, make, options)
         self._factors: tuple[int, ...] = ()
         self._due: Due | None = None
@@ -74,8 +78,8 @@ class ProcessTable:
         return self._receive(what, GameContractError)
 
     def _receive(self, what: str, kind: type[GameError]) -> Any:
-        if not self._pipe.poll(self._patience):
-            raise kind(f"{self._game_id} did not {what} within {self._patience:.0f} s")
+        if not self._pipe.poll(self._answer_seconds):
+            raise kind(f"{self._game_id} did not {what} within {self._answer_seconds:.0f} s")
         try:
             fine, answer = self._pipe.recv()
         except (EOFError, OSError) as error:

@@ -104,7 +104,7 @@ class Table:
         self._episode_seed = -1
         self._steps = 0
         self._alive: list[str] = []
-        self._seen: dict[str, Any] = {}
+        self._observed: dict[str, Any] = {}
         self._infos: dict[str, Any] = {}
 
     def play_in(self, factors: tuple[int, ...]) -> None:
@@ -122,7 +122,7 @@ class Table:
         except Exception as error:
             raise self._broken("reset", error) from error
         if self._parallel:
-            self._seen, self._infos = answer
+            self._observed, self._infos = answer
             self._alive = list(self._env.agents)
         return self._due()
 
@@ -134,7 +134,7 @@ class Table:
             for seat, action in zip(due.seats, actions, strict=True)
         }
         try:
-            outcome = self._step_together(chosen) if self._parallel else self._step_alone(chosen)
+            outcome = self._step_simultaneous(chosen) if self._parallel else self._step_in_turn(chosen)
         except GameContractError:
             raise
         except Exception as error:
@@ -159,9 +159,9 @@ class Table:
         with contextlib.suppress(Exception):  # it is thrown away; why it would not close is nobody's concern
             self._env.close()
 
-    def _step_together(self, chosen: dict[str, Any]) -> Outcome:
+    def _step_simultaneous(self, chosen: dict[str, Any]) -> Outcome:
         alive = self._alive
-        self._seen, rewards, terminated, _, self._infos = self._env.step(chosen)
+        self._observed, rewards, terminated, _, self._infos = self._env.step(chosen)
         got = np.zeros(len(self.agents), np.float32)
         for agent, reward in rewards.items():
             if agent not in alive and reward:
@@ -173,7 +173,7 @@ class Table:
         ended = not self._alive
         return Outcome(got, ended, ended and not any(terminated.values()))
 
-    def _step_alone(self, chosen: dict[str, Any]) -> Outcome:
+    def _step_in_turn(self, chosen: dict[str, Any]) -> Outcome:
         env, got = self._env, np.zeros(len(self.agents), np.float32)
         (action,) = chosen.values()
         env.step(action)
@@ -194,16 +194,16 @@ class Table:
         due = Due([], [], [])
         if self._parallel:
             for agent in self.agents if len(self._alive) == len(self.agents) else self._in_order():
-                if agent not in self._seen:
+                if agent not in self._observed:
                     raise self._wrong(f"{agent} is in the game and sees nothing")
-                self._add(due, agent, self._seen[agent], self._infos.get(agent))
+                self._add(due, agent, self._observed[agent], self._infos.get(agent))
         else:
             agent = self._env.agent_selection
             try:
-                seen, info = self._env.observe(agent), self._env.infos.get(agent)
+                observation, info = self._env.observe(agent), self._env.infos.get(agent)
             except Exception as error:
                 raise self._broken("observe", error) from error
-            self._add(due, agent, seen, info)
+            self._add(due, agent, observation, info)
         if not due.seats:
             raise self._wrong("nobody is to decide, and the episode is not over")
         return due
@@ -212,12 +212,15 @@ class Table:
         """Returns those still in the game, in the order of the seats."""
         return [agent for agent in self.agents if agent in self._alive]
 
-    def _add(self, due: Due, agent: str, seen: Any, info: Any) -> None:
+    def _add(self, due: Due, agent: str, observation: Any, info: Any) -> None:
         seat = self._seat[agent]
         try:
-            array, mask = self._observers[seat].encode(seen), self._observers[seat].mask(seen, info)
+            array, mask = (
+                self._observers[seat].encode(observation),
+                self._observers[seat].mask(observation, info),
+            )
         except Exception as error:
-            raise self._wrong(f"{agent} sees {_brief(seen)}: {error}") from error
+            raise self._wrong(f"{agent} sees {_brief(observation)}: {error}") from error
         # A sum of squares is finite where every number is, and one call; an overflow is looked at again.
         flat = array.ravel()
         if array.dtype == np.float32 and not math.isfinite(flat.dot(flat)) and not np.isfinite(flat).all():
@@ -237,12 +240,12 @@ class Table:
         due.masks.append(mask)
 
     def _describe(self) -> TableSpec:
-        seen: list[spaces.Box | spaces.Dict] = [observer.space for observer in self._observers]
+        observed: list[spaces.Box | spaces.Dict] = [observer.space for observer in self._observers]
         if self._options.seat_indicator:
-            sizes = [int(np.prod(box.shape or ())) + len(self.agents) for box in seen]
-            seen = [spaces.Box(-np.inf, np.inf, (size,), np.float32) for size in sizes]
+            sizes = [int(np.prod(box.shape or ())) + len(self.agents) for box in observed]
+            observed = [spaces.Box(-np.inf, np.inf, (size,), np.float32) for size in sizes]
         actions = tuple(actor.space for actor in self._actors)
-        return TableSpec(self.agents, tuple(seen), actions, not self._parallel)
+        return TableSpec(self.agents, tuple(observed), actions, not self._parallel)
 
     def _broken(self, what: str, error: Exception) -> GameContractError:
         return self._wrong(f"{what} raised {type(error).__name__}: {error}")

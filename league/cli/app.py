@@ -297,10 +297,10 @@ def restore(
     from league.store.checkpoints import CheckpointStore
 
     stores = Stores.from_environment(home)
-    found = restore_run(stores.open_database(upgrade=True), CheckpointStore(stores.checkpoint_url), file)
+    result = restore_run(stores.open_database(upgrade=True), CheckpointStore(stores.checkpoint_url), file)
     out.print(
-        f"{found.name} ({found.run_id}) is back: {found.rows:,} rows, {found.checkpoints} checkpoints. "
-        f"Go on with it: league run --resume {found.run_id}",
+        f"{result.name} ({result.run_id}) is back: {result.rows:,} rows, {result.checkpoints} checkpoints. "
+        f"Go on with it: league run --resume {result.run_id}",
         soft_wrap=True,
     )
 

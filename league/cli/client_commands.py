@@ -24,12 +24,12 @@ def find_run(client: LeagueClient, name: str) -> Run:
     runs = client.runs(limit=500).items
     if name == "latest" and runs:
         return runs[0]
-    found = [r for r in runs if r.id == name] or [r for r in runs if name and r.id.startswith(name)]
-    if len(found) != 1:
+    result = [r for r in runs if r.id == name] or [r for r in runs if name and r.id.startswith(name)]
+    if len(result) != 1:
         known = ", ".join(r.id for r in runs[:5]) or "none yet"
-        problem = "no run" if not found else f"{len(found)} runs begin with"
+        problem = "no run" if not result else f"{len(result)} runs begin with"
         raise NotFoundError(f"{problem} {name!r}; newest runs: {known}")
-    return found[0]
+    return result[0]
 
 
 def print_json(items: Sequence[BaseModel]) -> None:

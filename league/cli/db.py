@@ -34,11 +34,11 @@ def db_check(home: Home = None) -> None:
     database, store = _opened(home)
     problems = 0
     for record in LeagueService(database).runs():
-        found = check_run(database, store, record.id)
-        problems += len(found)
-        for line in found:
+        result = check_run(database, store, record.id)
+        problems += len(result)
+        for line in result:
             out.print(f"{record.id}: {line}", style="red", soft_wrap=True)
-        if not found:
+        if not result:
             out.print(f"{record.id}: ok")
     if problems:
         raise typer.Exit(1)

@@ -35,13 +35,13 @@ def games_list(
         return
     from league.study.games import facts, listed, quiet, versions
 
-    found: list[GameFacts] = []
+    result: list[GameFacts] = []
     refused: dict[str, str] = {}
     speeds: dict[str, float] = {}
     for game_id in listed(family):
         try:
             with quiet():
-                found.append(facts(game_id))
+                result.append(facts(game_id))
                 if speed:
                     from league.study.game_speed import alone  # torch, which a list does not need
 
@@ -49,10 +49,10 @@ def games_list(
         except USER_ERRORS as error:
             refused[game_id] = str(error).removeprefix(f"{game_id} ").removeprefix(f"{game_id}: ")
     if as_json:
-        games = [{**asdict(f), "moves_per_second": speeds.get(f.game_id)} for f in found]
+        games = [{**asdict(f), "moves_per_second": speeds.get(f.game_id)} for f in result]
         print(json.dumps({"games": games, "refused": refused, "versions": versions(family)}))
     else:
-        printing.print_games(found, refused, speeds)
+        printing.print_games(result, refused, speeds)
 
 
 @games_app.command("check")

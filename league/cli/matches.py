@@ -31,9 +31,9 @@ def list_matches(
     """Lists series, newest first."""
     with connect(home, server) as client:
         filters = {"player": player, "opponent": opponent, "purpose": purpose, "outcome": outcome}
-        found = client.matches(find_run(client, run).id, limit=limit, **filters).items
+        result = client.matches(find_run(client, run).id, limit=limit, **filters).items
     if as_json:
-        print_json(found)
+        print_json(result)
         return
     rows = [
         (
@@ -45,7 +45,7 @@ def list_matches(
             m.branch,
             f"{m.wins}/{m.draws}/{m.losses}",
         )
-        for m in found
+        for m in result
     ]
     print_table(("series", "at", "first", "second", "purpose", "branch", "won/drawn/lost"), rows)
 
@@ -61,12 +61,12 @@ def list_games(
 ) -> None:
     """Lists the games that were written down move by move, newest first."""
     with connect(home, server) as client:
-        found = client.episodes(find_run(client, run).id, limit=limit, player=player).items
+        result = client.episodes(find_run(client, run).id, limit=limit, player=player).items
     if as_json:
-        print_json(found)
+        print_json(result)
         return
     rows = [
-        (str(e.id), clock_time(e.at), " v ".join(e.players), str(e.length), str(e.returns)) for e in found
+        (str(e.id), clock_time(e.at), " v ".join(e.players), str(e.length), str(e.returns)) for e in result
     ]
     print_table(("game", "at", "players", "moves", "returns"), rows)
 
@@ -81,12 +81,12 @@ def replay(
 ) -> None:
     """Prints a game move by move, with what the player thought of it."""
     with connect(home, server) as client:
-        found = client.replay(find_run(client, run).id, game)
+        result = client.replay(find_run(client, run).id, game)
     if as_json:
-        print(found.model_dump_json())
+        print(result.model_dump_json())
         return
     rows = []
-    for number, move in enumerate(found.moves, start=1):
+    for number, move in enumerate(result.moves, start=1):
         chances = dict(zip(move.get("legal", ()), move.get("probabilities", ()), strict=False))
         likely = sorted(chances.items(), key=lambda item: -item[1])[:4]
         value = move.get("value")
@@ -100,7 +100,7 @@ def replay(
             )
         )
     print_table(("move", "player", "action", "value", "most likely"), rows)
-    out.print(f"returns {dict(zip(found.players, found.returns, strict=True))}")
+    out.print(f"returns {dict(zip(result.players, result.returns, strict=True))}")
 
 
 @matches_app.command("events")

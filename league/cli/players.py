@@ -37,9 +37,9 @@ def list_players(
 ) -> None:
     """Lists a run's players in the order they joined."""
     with connect(home, server) as client:
-        found = client.players(find_run(client, run).id, limit=limit, role=role, state=state).items
+        result = client.players(find_run(client, run).id, limit=limit, role=role, state=state).items
     if as_json:
-        print_json(found)
+        print_json(result)
         return
     rows = [
         (
@@ -52,7 +52,7 @@ def list_players(
             f"{p.games:,}",
             ", ".join(p.tags),
         )
-        for p in found
+        for p in result
     ]
     print_table(("player", "label", "role", "state", "parent", "steps", "games", "tags"), rows)
 
@@ -62,10 +62,10 @@ def show_player(run: RunName, player: PlayerName, home: Home = None, server: Ser
     """Prints a player, its standing and whom it has met, as JSON."""
     with connect(home, server) as client:
         run_id = find_run(client, run).id
-        found = client.player(run_id, player).model_dump()
-        found["standing"] = client.standing(run_id, player).model_dump()
-        found["opponents"] = client.opponents(run_id, player).model_dump()["items"]
-    print(json.dumps(found, indent=2))
+        result = client.player(run_id, player).model_dump()
+        result["standing"] = client.standing(run_id, player).model_dump()
+        result["opponents"] = client.opponents(run_id, player).model_dump()["items"]
+    print(json.dumps(result, indent=2))
 
 
 @players_app.command("add")

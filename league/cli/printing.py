@@ -177,14 +177,14 @@ def _score(row: Standing) -> str:
     return "" if row.score is None else f"{row.score:.2f} ± {row.score_error or 0.0:.2f}"
 
 
-def print_games(found: Sequence[GameFacts], refused: Mapping[str, str], speeds: Mapping[str, float]) -> None:
+def print_games(result: Sequence[GameFacts], refused: Mapping[str, str], speeds: Mapping[str, float]) -> None:
     """Prints games, and those that a league cannot play with the reason."""
     table = Table(box=None)
     for name in ("game", "seats", "sides", "sees", "actions", "moves", "outcome"):
         table.add_column(name, justify="right" if name == "seats" else "left", overflow="fold")
     if speeds:
         table.add_column("moves/s", justify="right")
-    for f in found:
+    for f in result:
         sides = "one team" if len(f.sides) == 1 else f"{len(f.sides)}"
         if any(len(side) > 1 for side in f.sides) and len(f.sides) > 1:
             sides = " v ".join(str(len(side)) for side in f.sides)

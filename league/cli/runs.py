@@ -27,9 +27,9 @@ def runs(context: typer.Context, home: Home = None, server: Server = None, as_js
     if context.invoked_subcommand is not None:
         return
     with connect(home, server) as client:
-        found = client.runs(limit=500).items
+        result = client.runs(limit=500).items
     if as_json:
-        print_json(found)
+        print_json(result)
         return
     rows = [
         (
@@ -39,7 +39,7 @@ def runs(context: typer.Context, home: Home = None, server: Server = None, as_js
             r.state,
             *(f"{n:,}" for n in (r.moves, r.games, round(r.play_seconds / 60, 1))),
         )
-        for r in found
+        for r in result
     ]
     print_table(("run", "name", "game", "state", "moves", "games", "minutes"), rows)
 
@@ -81,13 +81,13 @@ def top(
     from league.cli.top import screen
 
     with connect(home, server) as client:
-        found = find_run(client, run)
+        result = find_run(client, run)
         if once or not out.is_terminal:
-            out.print(screen(found, client.doing(found.id)))
+            out.print(screen(result, client.doing(result.id)))
             return
         with Live(console=out, transient=True) as live, contextlib.suppress(KeyboardInterrupt):
             while True:
-                live.update(screen(client.run(found.id), client.doing(found.id)))
+                live.update(screen(client.run(result.id), client.doing(result.id)))
                 time.sleep(1.0)
 
 
@@ -105,9 +105,9 @@ def tensorboard(
     from league.cli.tensorboard import export
 
     with connect(home, server) as client, contextlib.suppress(KeyboardInterrupt):
-        found = find_run(client, run)
-        count = export(client, found.id, logdir, follow=follow)
-        out.print(f"{count} moments of {found.id} in {logdir}: tensorboard --logdir {logdir}")
+        result = find_run(client, run)
+        count = export(client, result.id, logdir, follow=follow)
+        out.print(f"{count} moments of {result.id} in {logdir}: tensorboard --logdir {logdir}")
 
 
 @runs_app.command("pause")
@@ -175,10 +175,10 @@ def delete_run(
 ) -> None:
     """Removes a run with its players, results and checkpoints, for good."""
     with connect(home, server) as client:
-        found = find_run(client, run)
-        typed = confirm if confirm is not None else typer.prompt(f"Name of the run to delete ({found.name})")
-        client.delete_run(found.id, typed)
-        err.print(f"{found.id} is gone")
+        result = find_run(client, run)
+        typed = confirm if confirm is not None else typer.prompt(f"Name of the run to delete ({result.name})")
+        client.delete_run(result.id, typed)
+        err.print(f"{result.id} is gone")
 
 
 def patch_of(changes: Iterable[str]) -> dict[str, Any]:

@@ -144,19 +144,19 @@ def exploitability(
     service = stores.service()
     from league.store.checkpoints import CheckpointStore
 
-    found = service.exploitability(
+    result = service.exploitability(
         service.resolve(run).id, CheckpointStore(stores.checkpoint_url), players or ()
     )
     if as_json:
-        print(json.dumps(asdict(found)))
+        print(json.dumps(asdict(result)))
         return
     table = Table("policy", box=None)
     table.add_column("exploitability", justify="right")
-    for name, value in found.players.items():
+    for name, value in result.players.items():
         table.add_row(name, f"{value:.4f}")
-    table.add_row("mains and their copies, the later the likelier", f"{found.average:.4f}")
-    if found.nash is not None:
-        table.add_row("the pool's equilibrium", f"{found.nash:.4f}")
+    table.add_row("mains and their copies, the later the likelier", f"{result.average:.4f}")
+    if result.nash is not None:
+        table.add_row("the pool's equilibrium", f"{result.nash:.4f}")
     out.print(table)
 
 
@@ -248,12 +248,12 @@ def _match_on(
     from league.study.tournaments import results_of
 
     with connect(None, url) as client:
-        found = find_run(client, run)
-        chosen = players or [row.player for row in client.standings(found.id, limit=top).standings]
+        result = find_run(client, run)
+        chosen = players or [row.player for row in client.standings(result.id, limit=top).standings]
         if rules["form"] == "gauntlet":
-            rules["opponents"] = against or list(client.run(found.id).config.get("anchors", ("random",)))
+            rules["opponents"] = against or list(client.run(result.id).config.get("anchors", ("random",)))
         rules["rounds"] = rounds or min(len(chosen).bit_length() + 1, max(1, len(chosen) - 1))
-        asked = client.ask_tournament(found.id, chosen, **rules)
+        asked = client.ask_tournament(result.id, chosen, **rules)
         err.print(f"tournament {asked.id} …")
         played = client.wait_for_tournament(asked.id)
     if played.state != "done":
@@ -283,7 +283,7 @@ def simulate(
     parsed = RunConfig.from_yaml(config)
     with Progress(console=err, transient=True) as bar:
         task = bar.add_task("simulating", total=1.0)
-        found = run_simulation(
+        result = run_simulation(
             parsed,
             players=players,
             series=series,
@@ -293,6 +293,6 @@ def simulate(
             on_progress=lambda share: bar.update(task, completed=share),
         )
     if as_json:
-        print(json.dumps(asdict(found)))
+        print(json.dumps(asdict(result)))
     else:
-        printing.print_simulation(found)
+        printing.print_simulation(result)

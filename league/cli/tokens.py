@@ -38,13 +38,13 @@ def create_token(
 def list_tokens(home: Home = None, server: Server = None, as_json: Json = False) -> None:
     """Lists access tokens, without themselves."""
     with connect(home, server) as client:
-        found = client.tokens().items
+        result = client.tokens().items
     if as_json:
-        print_json(found)
+        print_json(result)
         return
     now = time.time()
     rows = []
-    for t in found:
+    for t in result:
         state = "revoked" if t.revoked_at else "expired" if t.expires_at and t.expires_at < now else "valid"
         rows.append((t.id, t.name, t.scope, state, day(t.created_at), day(t.expires_at), day(t.last_used_at)))
     print_table(("token", "name", "scope", "state", "created", "expires", "last used"), rows)

@@ -19,5 +19,5 @@ anchors: [random, "mcts:20"]
 
 def presets() -> dict[str, str]:
     """Returns the text of each by name, the quickstart first."""
-    found = {p.stem: p.read_text(encoding="utf-8") for p in sorted(FOLDER.glob("*.yaml"))}
-    return {FIRST: found.pop(FIRST, SMALLEST), **found}
+    result = {p.stem: p.read_text(encoding="utf-8") for p in sorted(FOLDER.glob("*.yaml"))}
+    return {FIRST: result.pop(FIRST, SMALLEST), **result}

@@ -270,12 +270,12 @@ class RunConfig(Section):
 
     def roster(self) -> dict[str, PlayerConfig]:
         """Returns every learning player by name (`main.0`, `main.1`, …) and its entry."""
-        seen: dict[str, int] = {}
+        counts: dict[str, int] = {}
         players: dict[str, PlayerConfig] = {}
         for entry in self.players:
             for _ in range(entry.count):
-                number = seen.get(entry.role, 0)
-                seen[entry.role] = number + 1
+                number = counts.get(entry.role, 0)
+                counts[entry.role] = number + 1
                 players[f"{entry.role}.{number}"] = entry
         return players
 

@@ -172,10 +172,10 @@ class AccessService:
             believed = self._believed.get(key)
         if believed is not None and now - believed[0] < BELIEVED_SECONDS:
             return believed[1]
-        found = self._repository.token(token_id)
-        if found is None:
+        result = self._repository.token(token_id)
+        if result is None:
             raise UnauthorizedError("not a valid access token")
-        record, kept, time_there = found
+        record, kept, time_there = result
         valid = hashed is None or hmac.compare_digest(kept, hashed)
         expired = record.expires_at is not None and record.expires_at <= time_there
         if not valid or expired or record.revoked_at is not None:

@@ -33,10 +33,10 @@ class Kept(Generic[T]):
         """Returns the value of a key as of a stamp, or of a moment ago where it is dear."""
         now = time.monotonic()
         with self._lock:
-            found = self._values.get(key)
-            if found is not None:
+            result = self._values.get(key)
+            if result is not None:
                 self._values.move_to_end(key)
-                kept, value, at, cost = found
+                kept, value, at, cost = result
                 if kept == stamp:
                     return value
                 if cost > DEAR_SECONDS:

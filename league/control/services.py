@@ -134,8 +134,8 @@ class LeagueService:
           NotFoundError.
         """
         key = ("map", run_id, limit)
-        found: bytes = self._kept.get(key, self.stamp(run_id), lambda: self._payoff_map(run_id, limit))
-        return found
+        result: bytes = self._kept.get(key, self.stamp(run_id), lambda: self._payoff_map(run_id, limit))
+        return result
 
     def cycles(self, run_id: str, limit: int = CYCLE_PLAYERS) -> list[Cycle]:
         """Returns triples of the best `limit` players of whom each beats the next, clearest first.
@@ -144,11 +144,11 @@ class LeagueService:
           NotFoundError.
         """
         key = ("cycles", run_id, limit)
-        found: list[Cycle] = self._kept.get(key, self.stamp(run_id), lambda: self._cycles(run_id, limit))
-        return found
+        result: list[Cycle] = self._kept.get(key, self.stamp(run_id), lambda: self._cycles(run_id, limit))
+        return result
 
     def doing(self, run_id: str) -> dict[str, Any]:
-        """Returns what a run's processes are at; see `Doings.as_json`. Raises: NotFoundError."""
+        """Returns what a run's processes are at; see `Activity.as_json`. Raises: NotFoundError."""
         return self._views.doing(run_id)
 
     def marks(self, run_id: str) -> list[tuple[str, str | None, float]]:
@@ -166,10 +166,10 @@ class LeagueService:
         mains = [row.player for row in rows if row.role == "main"][:MAINS_CHARTED]
         anchors = [row.player for row in rows if row.role == "anchor"]
         key = ("anchors", run_id)
-        found: dict[tuple[str, str], list[tuple[float, float, int]]] = self._kept.get(
+        result: dict[tuple[str, str], list[tuple[float, float, int]]] = self._kept.get(
             key, self.stamp(run_id), lambda: self._views.scores_over_time(run_id, mains, anchors)
         )
-        return found
+        return result
 
     def pair(self, run_id: str, first: str, second: str) -> Pair | None:
         """Returns what one player got against another, None when they have not met. Raises: NotFoundError."""
@@ -191,11 +191,11 @@ class LeagueService:
         """
         config = self._runs.get(run_id).config
         wanted = {player.name for player in self.lineage(run_id, name)}
-        seen: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for entry in config.get("players", []):
             for _ in range(entry.get("count", 1)):
-                number = seen.get(entry["role"], 0)
-                seen[entry["role"]] = number + 1
+                number = counts.get(entry["role"], 0)
+                counts[entry["role"]] = number + 1
                 if f"{entry['role']}.{number}" in wanted:
                     general = {key: config[key] for key in ("network", "learner") if key in config}
                     return {**general, **entry}
@@ -219,9 +219,9 @@ class LeagueService:
     def lineage(self, run_id: str, name: str) -> list[PlayerRecord]:
         """Returns a player and whom it comes from, itself first. Raises: NotFoundError."""
         line = [self._pages.player(run_id, name)]
-        seen = {name}
-        while (parent := line[-1].parent) is not None and parent not in seen:
-            seen.add(parent)
+        visited = {name}
+        while (parent := line[-1].parent) is not None and parent not in visited:
+            visited.add(parent)
             line.append(self._pages.player(run_id, parent))
         return line
 
@@ -283,8 +283,8 @@ class LeagueService:
         """Returns the ranks an hour of play ago, or half-way through a younger run; anew every minute."""
         since = max(run.play_seconds - MOVEMENT_SECONDS, 0.5 * run.play_seconds)
         key, minute = ("before", run.id), int(since // 60)
-        found: dict[str, int] = self._kept.get(key, minute, lambda: self._views.ranks_at(run.id, since))
-        return found
+        result: dict[str, int] = self._kept.get(key, minute, lambda: self._views.ranks_at(run.id, since))
+        return result
 
     def _payoff_map(self, run_id: str, limit: int) -> bytes:
         rows = self._table(run_id).rows[:limit]

@@ -161,25 +161,25 @@ class ControlService:
         Raises:
           NotFoundError, ConfigError. ConflictError: what may not change, and why.
         """
-        found: dict[str, Any] = {}
+        result: dict[str, Any] = {}
 
         def change(run: RunRecord) -> dict[str, Any]:
             unchanged(run)
             values: dict[str, Any] = {}
             if name is not None:
-                values["name"] = found["name"] = name
+                values["name"] = result["name"] = name
                 values["config"] = {**run.config, "name": name}
             if tags is not None:
-                values["tags"] = found["tags"] = list(checked_tags(tags))
+                values["tags"] = result["tags"] = list(checked_tags(tags))
             if patch:
                 renamed = replace(run, config=values.get("config", run.config))
-                values["config"], found["config"] = self._changed_config(renamed, patch, by)
+                values["config"], result["config"] = self._changed_config(renamed, patch, by)
             return values
 
         run = self._runs.edit(run_id, change)
-        if found.get("config"):
-            self._note(run_id, EventRecord("config_changed", data=found["config"], actor=by.name))
-        self._access.audit(by, "run.edit", run_id, found)
+        if result.get("config"):
+            self._note(run_id, EventRecord("config_changed", data=result["config"], actor=by.name))
+        self._access.audit(by, "run.edit", run_id, result)
         return run
 
     def add_player(self, run_id: str, new: NewPlayer, by: Principal) -> CommandRecord:

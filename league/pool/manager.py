@@ -44,7 +44,7 @@ class LeagueManager:
     """
 
     def __init__(self, config: RunConfig, snapshot: Snapshot) -> None:
-        """Args: snapshot: the league as last written; a new run has no players yet: see `found`."""
+        """Args: snapshot: the league as last written; a new run has no players yet: see `create`."""
         self.config = config
         self.players = {p.name: p for p in snapshot.players}
         self.payoff = snapshot.payoff(config.payoff.decay)
@@ -72,7 +72,7 @@ class LeagueManager:
         for player in snapshot.players:
             self._ratings.see(player)
 
-    def found(self, initial: dict[str, str], states: dict[str, str]) -> None:
+    def create(self, initial: dict[str, str], states: dict[str, str]) -> None:
         """Writes the first players into an empty league.
 
         Args:

@@ -206,11 +206,11 @@ class Matchmaker:
 
     def require_leased(self, results: list[SeriesResult]) -> None:
         """Raises: DuplicateResultError, ResultError: see `LeagueManager.record`."""
-        seen: set[int] = set()
+        numbers: set[int] = set()
         for result in results:
             series = result.series
             leased = self._leased.get(series.number)
-            if self.is_recorded(result) or series.number in seen:
+            if self.is_recorded(result) or series.number in numbers:
                 raise DuplicateResultError(f"series {series.number} has been reported before")
             if leased is None:
                 raise ResultError(f"series {series.number} was never drawn; the next is {self.next_series}")
@@ -230,7 +230,7 @@ class Matchmaker:
                     f"series {series.number}: margin {result.margins.tolist()} or score "
                     f"{result.scores.tolist()} is not a finite number"
                 )
-            seen.add(series.number)
+            numbers.add(series.number)
 
     def _context(self, me: str, side: int) -> Context:
         """What a decision about whom `me` meets on a side may look at."""

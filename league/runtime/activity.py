@@ -36,7 +36,7 @@ class _Rate:
 
 class _Process:
     def __init__(self) -> None:
-        self.heard = 0.0
+        self.last_report_at = 0.0
         self.rate = _Rate()
         self.spent: dict[str, float] = {}
         self.rows = 0.0
@@ -45,7 +45,7 @@ class _Process:
         self.steps: dict[str, int] = {}
 
 
-class Doings:
+class Activity:
     """Listens to what passes through the coordinator."""
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class Doings:
     def played(self, worker: str, report: RolloutReport, now: float) -> None:
         """A rollout worker has reported. Args: now: in seconds."""
         process = self._workers.setdefault(worker, _Process())
-        process.heard, process.spent, process.rows = now, report.spent, report.rows
+        process.last_report_at, process.spent, process.rows = now, report.spent, report.rows
         process.rate.add(report.moves, now)
         for result in report.results:
             process.playing.pop(result.series.number, None)
@@ -83,7 +83,7 @@ class Doings:
     def learnt(self, report: LearnerReport, now: float) -> None:
         """A learner process has reported."""
         process = self._learners.setdefault(report.worker, _Process())
-        process.heard, process.spent = now, report.spent
+        process.last_report_at, process.spent = now, report.spent
         steps = {p.player: p.steps for p in report.progress}
         process.rate.add(sum(max(0, n - process.steps.get(p, n)) for p, n in steps.items()), now)
         process.steps = steps
@@ -96,7 +96,7 @@ class Doings:
             "workers": [
                 {
                     "name": name,
-                    "silent_seconds": round(now - w.heard, 1),
+                    "silent_seconds": round(now - w.last_report_at, 1),
                     "moves_per_second": round(w.rate.a_second()),
                     "waiting": round(w.spent.get("waiting", 0.0), 3),
                     "spent": _rounded(w.spent),
@@ -110,7 +110,7 @@ class Doings:
             "learners": [
                 {
                     "name": f"learner-{number}",
-                    "silent_seconds": round(now - process.heard, 1),
+                    "silent_seconds": round(now - process.last_report_at, 1),
                     "steps_per_second": round(process.rate.a_second()),
                     "spent": _rounded(process.spent),
                     "players": sorted(process.steps),

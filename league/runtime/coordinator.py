@@ -14,7 +14,7 @@ from league.config.run import RunConfig
 from league.errors import ConfigError
 from league.pool.manager import LeagueManager
 from league.pool.orders import Carried, Order
-from league.runtime.activity import Doings
+from league.runtime.activity import Activity
 from league.runtime.messages import (
     FrozenPlayer,
     LearnerOrders,
@@ -26,9 +26,9 @@ from league.runtime.messages import (
     TakenSnapshot,
 )
 from league.runtime.pace import Pace
-from league.runtime.placements import home_of
-from league.runtime.report_log import Heard
-from league.store.backoff import Patience
+from league.runtime.placements import placement_of
+from league.runtime.report_log import ReportLog
+from league.store.backoff import Backoff
 from league.store.repositories.league_state import LeagueRepository
 from league.store.session import Database
 
@@ -75,18 +75,18 @@ class Coordinator:
         self._stopping = False
         self._aborted, self._last_error = 0, ""
         self._failure: str | None = None
-        self._patience = Patience()
-        self._heard = Heard()
-        self._doings = Doings()
+        self._backoff = Backoff()
+        self._report_log = ReportLog()
+        self._activity = Activity()
         self._pace = Pace(clock(), fixed=config.topology == "sync")
         self._learner_metrics: dict[str, dict[str, float]] = {}
         self._marks: list[tuple[float, int, int]] = []
         self._last_metrics = self._last_history = self._last_write = clock()
         self._next_survey = clock() + SURVEY_SECONDS
 
-    def found(self, initial: dict[str, str], states: dict[str, str]) -> None:
+    def create(self, initial: dict[str, str], states: dict[str, str]) -> None:
         """Writes the first players of a new league."""
-        self._manager.found(initial, states)
+        self._manager.create(initial, states)
         self._write(force=True)
 
     def exchange_rollout(self, worker: str, report: RolloutReport) -> RolloutOrders:
@@ -95,22 +95,22 @@ class Coordinator:
         if self._started is None:
             self._started = begin
         self._obey()
-        if not self._heard.knows(report):
+        if not self._report_log.knows(report):
             self._moves += report.moves
             self._games += report.games
             self._manager.keep_episodes(report.episodes)
         # A report whose answer was lost may come again; its series are counted already.
         fresh = [r for r in report.results if not self._manager.matchmaker.is_recorded(r)]
         self._manager.record(fresh)
-        self._doings.played(worker, report, self._clock())
+        self._activity.played(worker, report, self._clock())
         for name, reason in report.unplayable.items():
             self._manager.lose(name, reason)
         self._note_bad_episodes(sum(r.aborted for r in fresh), report.errors)
         stop = self.is_finished() or worker in self._leaving
         training, evaluation = ([], []) if stop else self._draw(report, begin)
-        self._doings.handed_out(worker, [*training, *evaluation])
+        self._activity.handed_out(worker, [*training, *evaluation])
         if worker in self._leaving:
-            self._doings.left(worker)
+            self._activity.left(worker)
         self._write()
         frozen = {
             name: FrozenPlayer(player.bot, player.checkpoint)
@@ -137,7 +137,7 @@ class Coordinator:
         """Takes the learners' states in and answers with what to do next. Written before it is answered."""
         self._obey()
         self._take_in(report.done)
-        self._doings.learnt(report, self._clock())
+        self._activity.learnt(report, self._clock())
         orders = self._manager.learners_progressed(report.progress)
         for player, reason in report.rolled_back.items():
             self._manager.note("rolled_back", player, reason=reason)
@@ -186,11 +186,11 @@ class Coordinator:
 
     def lose(self, worker: str, reason: str) -> None:
         """A worker has died: what it was to play is taken back."""
-        self._manager.matchmaker.release(self._doings.left(worker))
+        self._manager.matchmaker.release(self._activity.left(worker))
         self.note("worker_lost", worker=worker, reason=reason)
 
     def _home(self, order: Order) -> int:
-        return home_of(order.player, self._config, self._learner_workers)
+        return placement_of(order.player, self._config, self._learner_workers)
 
     def _obey(self) -> None:
         """Looks now and then for what people want: commands to players, other numbers in the config."""
@@ -199,11 +199,11 @@ class Coordinator:
             return
         self._next_look = now + LOOK_SECONDS
         steering = self._manager.steering
-        revision, commands = self._patience(self._repository.wanted)
+        revision, commands = self._backoff(self._repository.wanted)
         if revision != self._stored_revision and not steering.roster_is_growing:
             self._stored_revision = revision
             try:
-                wanted = self._patience(self._repository.config)
+                wanted = self._backoff(self._repository.config)
                 config = RunConfig.from_data(wanted, "the run's config")
             except (
                 ConfigError
@@ -292,8 +292,8 @@ class Coordinator:
             finished=self.is_finished(),
             failure=self._failure,
             workers=None if self._config.rollout.workers == "auto" else self._config.rollout.workers,
-            workers_wait=self._doings.mean_waiting,
-            learners_wait=self._doings.learners_waiting,
+            workers_wait=self._activity.mean_waiting,
+            learners_wait=self._activity.learners_waiting,
         )
 
     def _rates(self) -> tuple[float, float]:
@@ -318,7 +318,7 @@ class Coordinator:
                 "moves_per_second": status.moves_per_second,
                 "learner_steps_per_second": status.learner_steps_per_second,
                 "policy_lag": status.policy_lag,
-                "rollout_waiting": self._doings.mean_waiting,
+                "rollout_waiting": self._activity.mean_waiting,
                 "learners": self._learner_metrics,
             }
         if now - self._last_history >= HISTORY_SECONDS:
@@ -335,11 +335,11 @@ class Coordinator:
             games=self._games,
             history=history,
             metrics=metrics,
-            doing=None if metrics is None else self._doings.as_json(now, self._pace.interval_seconds),
+            doing=None if metrics is None else self._activity.as_json(now, self._pace.interval_seconds),
         )
         if force or changes.series or metrics or now - self._last_write >= 1.0:
-            self._patience(lambda: self._repository.save(changes, self._token))
+            self._backoff(lambda: self._repository.save(changes, self._token))
             self._stored_revision += len(changes.entries)
             self._manager.written(changes)
-            self._note_waiting(self._patience.take_waited())
+            self._note_waiting(self._backoff.take_waited())
             self._last_write = now

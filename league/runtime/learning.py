@@ -31,8 +31,8 @@ from league.pool.orders import (
 )
 from league.pool.records import PlayerRecord
 from league.runtime.messages import LearnerReport, TakenOver, TakenSnapshot, WeightsUpdate
-from league.runtime.placements import home_of
-from league.store.backoff import Patience
+from league.runtime.placements import placement_of
+from league.store.backoff import Backoff
 from league.store.checkpoints import CheckpointStore
 
 
@@ -59,17 +59,17 @@ class LearnerPool:
         replicas: Followers | None = None,
     ) -> None:
         """Args:
-        worker: which of the run's learner processes this is, of `workers`; see `home_of`.
+        worker: which of the run's learner processes this is, of `workers`; see `placement_of`.
         replicas: the processes that learn with it, if there are any.
         """
         self._replicas = replicas
-        self._store, self._patience = CheckpointStore(checkpoint_url), Patience()
+        self._store, self._backoff = CheckpointStore(checkpoint_url), Backoff()
         self._config = config
         self._worker, self._workers = worker, workers
         self.learners = {
             name: self._new_learner(name)
             for name in config.roster()
-            if home_of(name, config, workers) == worker
+            if placement_of(name, config, workers) == worker
         }
         for name, factors in config.first_hyperparameters().items():
             if name in self.learners:
@@ -83,7 +83,7 @@ class LearnerPool:
         self._metrics: dict[str, list[UpdateMetrics]] = {}
         self._rolled_back: dict[str, str] = {}
 
-    def found(self) -> tuple[dict[str, str], dict[str, str]]:
+    def create(self) -> tuple[dict[str, str], dict[str, str]]:
         """Stores every learner as it begins; returns the sha256 of weights and of states, by player.
 
         Raises:
@@ -104,7 +104,7 @@ class LearnerPool:
         Raises:
           CheckpointError: initial weights are missing or damaged too. WeightsError: another network's state.
         """
-        found = []
+        result = []
         for player in players:
             if player.name in self.learners and player.state != "learning":
                 self._resting.add(player.name)
@@ -112,8 +112,8 @@ class LearnerPool:
             elif player.name in self.learners and player.initial_checkpoint:
                 self._initial[player.name] = player.initial_checkpoint
                 if (problem := self._restore(player)) is not None:
-                    found.append((player.name, problem))
-        return found
+                    result.append((player.name, problem))
+        return result
 
     def _restore(self, player: PlayerRecord) -> str | None:
         """Returns what was wrong with a learner's last state, None when nothing was."""
@@ -151,7 +151,7 @@ class LearnerPool:
         """Whether a learning player has been frozen."""
         return player in self._resting
 
-    def stage(self, fragment: Fragment) -> Fragment | PrefetchedFragment:
+    def prefetch(self, fragment: Fragment) -> Fragment | PrefetchedFragment:
         """Copies a fragment to where its player learns; may be called while another is learnt from."""
         learner = self.learners.get(fragment.player)
         return fragment if learner is None else PrefetchedFragment.of(fragment, learner.device)
@@ -194,7 +194,7 @@ class LearnerPool:
                 self._done.append(self._snapshot(order))
             elif isinstance(order, TakeoverOrder):
                 self._done.append(self._take_over(order))
-            elif not isinstance(order, BeginOrder) or self._is_home_of(order.player):
+            elif not isinstance(order, BeginOrder) or self._is_placed_here(order.player):
                 self._done.append(self._carry_out(order))
 
     def report(self) -> LearnerReport:
@@ -203,7 +203,7 @@ class LearnerPool:
             player: {key: float(np.mean([asdict(u)[key] for u in updates])) for key in asdict(updates[0])}
             for player, updates in self._metrics.items()
         }
-        progress, waited = self._save(), self._patience.take_waited()
+        progress, waited = self._save(), self._backoff.take_waited()
         report = LearnerReport(progress, self._done, means, self._rolled_back, self._worker, waited=waited)
         self._metrics, self._done, self._rolled_back = {}, [], {}
         return report
@@ -271,8 +271,8 @@ class LearnerPool:
             data_parallel=None if self._replicas is None else self._replicas.data_parallel,
         )
 
-    def _is_home_of(self, name: str) -> bool:
-        return home_of(name, self._config, self._workers) == self._worker
+    def _is_placed_here(self, name: str) -> bool:
+        return placement_of(name, self._config, self._workers) == self._worker
 
     def _save(self) -> list[LearnerProgress]:
         return [
@@ -283,7 +283,7 @@ class LearnerPool:
 
     def _put(self, data: bytes) -> str:
         """Stores bytes, waiting for room. Raises: StoreWaitsError: there is none for too long."""
-        return self._patience(lambda: self._store.put(data))
+        return self._backoff(lambda: self._store.put(data))
 
     def _store_state(self, player: str) -> str:
         state = self.learners[player].state()

@@ -29,7 +29,7 @@ def carry_out(database_url: str, checkpoint_url: str, run_id: str, token: int) -
         learning: LearnerPool | None = None
         if not players:  # it has not begun: found it, so that there is somebody to speak of
             learning = LearnerPool(config, checkpoint_url)
-            coordinator.found(*learning.found())
+            coordinator.create(*learning.create())
         for _ in range(ROUNDS):
             orders = coordinator.carry_out_commands(LearnerReport([], [], {}, {}))
             if not orders.orders:

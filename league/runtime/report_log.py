@@ -10,7 +10,7 @@ from league.runtime.messages import RolloutReport
 LIVES, REPORTS = 20_000, 64
 
 
-class Heard:
+class ReportLog:
     """Remembers the last reports of each worker's life."""
 
     def __init__(self) -> None:

@@ -283,7 +283,7 @@ class RolloutPlayer:
         network = self._networks[update.player]
         network.load_state_dict({k: torch.tensor(v) for k, v in update.weights.items()})
         policy = NetworkPolicy(network, self._dtype)
-        policy.sees = getattr(network, "sees", self._spec.observation_size)
+        policy.input_size = getattr(network, "input_size", self._spec.observation_size)
         return policy
 
     def _forget(self, name: str) -> None:
@@ -318,5 +318,5 @@ class RolloutPlayer:
             dtype=self._dtype,
         )
         if isinstance(policy, NetworkPolicy):
-            policy.sees = self._spec.observation_size
+            policy.input_size = self._spec.observation_size
         return policy

@@ -27,7 +27,7 @@ from league.pool.records import DesiredState, EventRecord, RunRecord, RunState
 from league.runtime.coordinator import Coordinator
 from league.runtime.messages import RunStatus
 from league.runtime.restarts import Restarts
-from league.store.backoff import Patience
+from league.store.backoff import Backoff
 from league.store.checkpoints import CheckpointStore
 from league.store.repositories.league_state import LeagueRepository
 from league.store.repositories.runs import RunRepository
@@ -130,7 +130,7 @@ class Supervisor:
                 state, reason = "finished", "stopped"
             else:
                 state, reason = "paused", "interrupted" if stop.is_set() else "paused"
-            Patience()(lambda: self._runs.release(run_id, token, state, reason))
+            Backoff()(lambda: self._runs.release(run_id, token, state, reason))
         return self._runs.get(run_id)
 
     def _make_room(self, config: RunConfig, run_id: str, token: int) -> None:
@@ -247,7 +247,7 @@ class Supervisor:
             for name, problem in learning.resume(players):
                 coordinator.note("checkpoint_damaged", name, reason=problem)
         else:
-            coordinator.found(*learning.found())
+            coordinator.create(*learning.create())
 
         def exchanged(status: RunStatus) -> bool:
             on_status(status)

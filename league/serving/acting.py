@@ -274,17 +274,17 @@ def _memory(memory: Any, rows: int, size: int) -> npt.NDArray[np.float32]:
     if memory is None:
         return np.zeros((rows, size), np.float32)
     try:
-        found = np.asarray(memory, np.float32)
+        result = np.asarray(memory, np.float32)
     except (TypeError, ValueError, OverflowError) as error:
         raise BadRequestError(f"memory: {rows} rows of {size} numbers") from error
-    found = found.reshape(1, -1) if found.ndim == 1 else found
-    if found.shape != (rows, size) or not np.isfinite(found).all():
+    result = result.reshape(1, -1) if result.ndim == 1 else result
+    if result.shape != (rows, size) or not np.isfinite(result).all():
         raise BadRequestError(
             f"memory: {rows} rows of {size} finite numbers, as the answer before had them"
             if size
             else "memory: this player has none"
         )
-    return found
+    return result
 
 
 def _parts(table: npt.NDArray[Any], factors: tuple[int, ...]) -> list[npt.NDArray[Any]]:

@@ -64,21 +64,21 @@ class Board:
         if self._game is None:
             return []
         state = self._game.new_initial_state()
-        found: list[Position] = []
+        result: list[Position] = []
         for k, action in enumerate(actions):
             for drawn in chance[k] if k < len(chance) else ():
                 if not state.is_chance_node() or drawn not in state.legal_actions():
-                    return found
+                    return result
                 state.apply_action(drawn)
             if state.is_terminal() or state.is_chance_node() or action not in state.legal_actions():
-                return found
-            found.append(self._position(state))
+                return result
+            result.append(self._position(state))
             state.apply_action(action)
         if not state.is_chance_node():
-            found.append(self._position(state))
-        return found
+            result.append(self._position(state))
+        return result
 
-    def seen(self, history: Sequence[int], seat: int) -> Position | None:
+    def position_for(self, history: Sequence[int], seat: int) -> Position | None:
         """Returns a position as one seat sees it, None where there is no telling.
 
         Args:
@@ -161,13 +161,13 @@ def cards(game: str, text: str) -> tuple[tuple[tuple[str, ...], ...], tuple[str,
         names = "JQK" if len(numbers) <= 2 else "TJQKA"
         return tuple((names[n] if n < len(names) else str(n),) for n in numbers), ()
     if game == "leduc_poker":
-        found = re.search(r"Cards \(public[^)]*\): ([-\d ]+)", text)
-        numbers = [int(n) for n in found[1].split()] if found else []
+        result = re.search(r"Cards \(public[^)]*\): ([-\d ]+)", text)
+        numbers = [int(n) for n in result[1].split()] if result else []
         names = "JQK" if len(numbers) <= 3 else "TJQKA"  # a rank more for each player above two
         named = [names[n // 2] + "♠♥"[n % 2] if 0 <= n < 2 * len(names) else "" for n in numbers]
         return tuple((name,) for name in named[1:] if name), tuple(name for name in named[:1] if name)
     if game == "universal_poker":
-        hands = [found[1] for found in re.finditer(r"P\d+ Cards: (\w*)", text)]
+        hands = [result[1] for result in re.finditer(r"P\d+ Cards: (\w*)", text)]
         table = re.search(r"BoardCards (\w*)", text)
         return tuple(_pairs(hand) for hand in hands), _pairs(table[1] if table else "")
     return (), ()

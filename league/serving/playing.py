@@ -54,7 +54,7 @@ class _Table:
     chance: list[list[int]] = field(default_factory=list)
     line: list[int] = field(default_factory=list)
     # What the player's network remembers in each seat: the person's as well, for hints.
-    memories: dict[int, Any] = field(default_factory=dict)
+    memory_by_seat: dict[int, Any] = field(default_factory=dict)
 
 
 class PlayService:
@@ -180,8 +180,8 @@ class PlayService:
             return {"probabilities": {str(action): 1.0}, "value": None}
         heads = _asked(table, turns)[0]
         chances = probabilities(heads[:, :-1], turns.legal)[0]
-        found = {str(a): round(float(chances[a]), 4) for a in legal}
-        return {"probabilities": found, "value": round(float(heads[0, -1]), 4)}
+        result = {str(a): round(float(chances[a]), 4) for a in legal}
+        return {"probabilities": result, "value": round(float(heads[0, -1]), 4)}
 
     def _go_on(self, play: PlayRecord, action: int | None = None) -> PlayView:
         """Plays until it is the person's turn or over, and returns what they see."""
@@ -230,7 +230,7 @@ class PlayService:
 
         board = Board(table.spec)
         if play.state == "playing" and not table.over and table.spec.openspiel_id is not None:
-            return board.seen(table.game.histories(np.array([0]))[0], play.seat)
+            return board.position_for(table.game.histories(np.array([0]))[0], play.seat)
         positions = board.positions(play.actions, table.chance)
         return positions[-1] if positions else None
 
@@ -272,7 +272,7 @@ class PlayService:
     def _step(self, table: _Table, action: int) -> None:
         if getattr(table.policy, "memory_size", 0):
             turns = table.game.turns()
-            table.memories[int(turns.seat[0])] = _asked(table, turns)[1]
+            table.memory_by_seat[int(turns.seat[0])] = _asked(table, turns)[1]
         if table.spec.openspiel_id is not None:
             so_far = table.game.histories(np.array([0]))[0]
             table.chance.append(so_far[len(table.line) :])
@@ -306,7 +306,7 @@ class PlayService:
 def _asked(table: _Table, turns: Any) -> tuple[Any, Any]:
     """Returns logits and value, [1, A + 1], and what the network then remembers in this seat, [1, M]."""
     nothing = np.zeros((1, table.policy.memory_size), np.float32)
-    memory = table.memories.get(int(turns.seat[0]), nothing)
+    memory = table.memory_by_seat.get(int(turns.seat[0]), nothing)
     rows = (np.repeat(x, HINT_ROWS, axis=0) for x in (turns.obs.reshape(1, -1), memory))
     heads, after = table.policy.step(*rows)
     return heads[:1], after[:1]

@@ -19,7 +19,7 @@ LONGEST_SECONDS = 40.0
 PAUSE_SECONDS = 0.5
 
 
-class Patience:
+class Backoff:
     """Tries until it works."""
 
     def __init__(

@@ -121,13 +121,13 @@ def _write(database: Database, store: CheckpointStore, run_id: str, path: Path) 
 
 def _named(table: str, row: dict[str, Any]) -> set[str]:
     """Returns the checkpoints that a row names."""
-    found = {row.get(key) for key in ("checkpoint", "initial_checkpoint", "learner_state")}
+    result = {row.get(key) for key in ("checkpoint", "initial_checkpoint", "learner_state")}
     kind, _, rest = str(row.get("bot") or "").partition(":")
     if kind in ("onnx", "torchscript"):
-        found.add(rest)
+        result.add(rest)
     if table == "runs":
-        found |= {entry.get("teacher") for entry in row["config"].get("players", [])}
-    return {sha for sha in found if sha}
+        result |= {entry.get("teacher") for entry in row["config"].get("players", [])}
+    return {sha for sha in result if sha}
 
 
 def _manifest(archive: zipfile.ZipFile, revision: str) -> dict[str, Any]:

@@ -62,10 +62,10 @@ class CheckpointStore:
             data: bytes = self._fs.cat_file(self._path(sha))
         except FileNotFoundError as error:
             raise CheckpointError(f"checkpoint {sha} is not in {self.url}") from error
-        found = hashlib.sha256(data).hexdigest()
-        if found != sha:
+        result = hashlib.sha256(data).hexdigest()
+        if result != sha:
             raise CheckpointError(
-                f"checkpoint {sha} in {self.url} is damaged: {len(data)} bytes with sha256 {found}"
+                f"checkpoint {sha} in {self.url} is damaged: {len(data)} bytes with sha256 {result}"
             )
         return data
 

@@ -73,10 +73,12 @@ def _needed(session: Session, players: list[PlayerRecord], run_id: str, keep: in
 
 def _pointed_at(session: Session, shas: set[str], run_id: str, unwanted: set[str]) -> set[str]:
     """Returns those that somebody else still needs."""
-    found = set(session.scalars(select(UploadRow.sha).where(UploadRow.sha.in_(shas))))
-    found |= {s for s in session.scalars(select(PlayRow.checkpoint).where(PlayRow.checkpoint.in_(shas))) if s}
+    result = set(session.scalars(select(UploadRow.sha).where(UploadRow.sha.in_(shas))))
+    result |= {
+        s for s in session.scalars(select(PlayRow.checkpoint).where(PlayRow.checkpoint.in_(shas))) if s
+    }
     p = PlayerRow
     for column in (p.checkpoint, p.initial_checkpoint, p.learner_state, p.previous_state):
         rows = session.execute(select(column, p.run_id, p.name).where(column.in_(shas)))
-        found |= {sha for sha, run, name in rows if sha and (run != run_id or name not in unwanted)}
-    return found
+        result |= {sha for sha, run, name in rows if sha and (run != run_id or name not in unwanted)}
+    return result

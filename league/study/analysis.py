@@ -92,7 +92,7 @@ def analyse(
     layers = meta_game.nash_clusters(table) if names else []
     layer = {names[k]: depth for depth, members in enumerate(layers) for k in members}
     cycles = meta_game.cycles(table) if names else []
-    found = tuple((names[a], names[b], names[c]) for a, b, c in cycles)
+    result = tuple((names[a], names[b], names[c]) for a, b, c in cycles)
     players = tuple(
         PlayerAnalysis(
             name,
@@ -115,7 +115,7 @@ def analyse(
         transitivity=meta_game.transitivity(table) if names else 1.0,
         diversity=meta_game.effective_diversity(table, mixture),
         exploitability=meta_game.exploitability(table, np.eye(len(names))[mains[0]]) if mains else None,
-        cycles=found,
+        cycles=result,
         unmet=ranked.unmet,
         branches=tuple(branches),
         calibration=_calibrations(snapshot, series),
@@ -166,5 +166,5 @@ def _calibrations(snapshot: Snapshot, series: Sequence[SeriesRow]) -> tuple[Cali
         RatedSeries(s.first, s.second, s.outcome, s.first in learning, s.second in learning) for s in series
     ]
     systems: list[RatingSystem] = [Elo(), TrueSkill(), OpenSkill()]
-    found = [replay(system, history, parents) for system in systems] if history else []
-    return tuple(sorted(found, key=lambda c: c.brier))
+    result = [replay(system, history, parents) for system in systems] if history else []
+    return tuple(sorted(result, key=lambda c: c.brier))

@@ -127,12 +127,12 @@ class Arena:
           keep_on: as in `play`.
         """
         system = Score()
-        found = {name: system.initial() for name in players}
+        answer = {name: system.initial() for name in players}
         self._add([self._seated((name,), games) for name in players])
         waiting = set(players)
         while waiting:
             if not keep_on(self.games):
-                return found, False
+                return answer, False
             self._collector.tick()
             for result in self._collector.take_results():
                 (name,) = result.series.players
@@ -141,9 +141,9 @@ class Arena:
                 waiting.discard(name)
                 if result.episodes:  # unless every one of them broke down
                     total, squares = float(result.scores[0]), float(result.squares[0])
-                    found[name] = system.rate(found[name], total, squares, result.episodes, moves=False)
+                    answer[name] = system.rate(answer[name], total, squares, result.episodes, moves=False)
                     self.games += result.episodes
-        return found, True
+        return answer, True
 
     def _add(self, series: list[Series]) -> None:
         """Queues series. The newest one plays on while none is left: let it not be somebody's."""

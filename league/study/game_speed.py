@@ -105,13 +105,13 @@ def _bare_openspiel(name: str, seconds: float) -> float:
                 outcomes, chances = zip(*state.chance_outcomes(), strict=True)
                 state.apply_action(rng.choices(outcomes, chances)[0])
                 continue
-            together = state.is_simultaneous_node()
-            seats = range(game.num_players()) if together else (state.current_player(),)
+            simultaneous = state.is_simultaneous_node()
+            seats = range(game.num_players()) if simultaneous else (state.current_player(),)
             chosen = []
             for seat in seats:
                 observer.set_from(state, seat)
                 chosen.append(rng.choice(state.legal_actions(seat)))
-            if together:
+            if simultaneous:
                 state.apply_actions(chosen)
             else:
                 state.apply_action(chosen[0])
@@ -126,11 +126,13 @@ def _bare_in_turn(env: Any, seconds: float) -> float:
         seed += 1
         env.reset(seed=seed)
         for agent in env.agent_iter():
-            seen, _, terminated, truncated, info = env.last()
+            observation, _, terminated, truncated, info = env.last()
             if terminated or truncated:
                 env.step(None)
                 continue
-            mask = seen.get("action_mask") if isinstance(seen, dict) else info.get("action_mask")
+            mask = (
+                observation.get("action_mask") if isinstance(observation, dict) else info.get("action_mask")
+            )
             env.step(env.action_space(agent).sample(mask))
             moves += 1
     return moves / (time.perf_counter() - began)

@@ -102,7 +102,7 @@ def pair_of(payoff: PayoffMatrix, first: str, second: str) -> Pair:
 
 def opponents_of(name: str, pairs: Iterable[PairRow]) -> list[Opponent]:
     """Returns what a player scored against everybody it has met, by games."""
-    found = []
+    result = []
     for pair in pairs:
         mine = pair.first == name
         wins, draws, losses, margin = pair.raw
@@ -113,8 +113,8 @@ def opponents_of(name: str, pairs: Iterable[PairRow]) -> list[Opponent]:
             opponent = pair.second if mine else pair.first
             score = (wins + 0.5 * draws) / games
             record = (int(games), int(wins), int(draws), int(losses))
-            found.append(Opponent(opponent, *record, round(score, 4), round(margin / games, 4)))
-    return sorted(found, key=lambda o: (-o.games, o.opponent))
+            result.append(Opponent(opponent, *record, round(score, 4), round(margin / games, 4)))
+    return sorted(result, key=lambda o: (-o.games, o.opponent))
 
 
 def clearest_cycles(names: list[str], scores: Iterable[Score]) -> list[Cycle]:

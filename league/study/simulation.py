@@ -214,7 +214,7 @@ def _founded(config: RunConfig, players: int, truth: Truth) -> LeagueManager:
         for parent in (learners[k % len(learners)],)
     ]
     manager = LeagueManager(config, Snapshot(NOBODY, [], [], {}))
-    manager.found(dict.fromkeys(learners, ""), dict.fromkeys(learners, ""))
+    manager.create(dict.fromkeys(learners, ""), dict.fromkeys(learners, ""))
     for player in historicals:
         manager.adopt(player)
     strengths = np.sort(rng.normal(0.0, truth.spread, pool)) + rng.normal(0.0, 0.3 * truth.spread, pool)

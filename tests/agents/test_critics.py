@@ -122,7 +122,7 @@ def test_only_a_teams_critic_knows_what_the_others_whisper(critic: str) -> None:
 
     def renew() -> None:
         policy = NetworkPolicy(learner.network)
-        policy.sees = spec.seen_size
+        policy.input_size = spec.input_size
         c.update_learner("main", policy, learner.version, 0)
 
     renew()

@@ -116,7 +116,7 @@ def measure(workers: int, seconds: float) -> Load:
         clock.rewind(0.0)
         coordinator = Coordinator(config, stores.database_url, run.id, token, clock)
         nothing = dict.fromkeys(config.roster(), "0" * 64)
-        coordinator.found(nothing, nothing)
+        coordinator.create(nothing, nothing)
         truth.strength = {name: float(rng.normal(0.0, 400.0)) for name in [*nothing, "random"]}
         size = Path(home, "league.db").stat().st_size
         load = _ask(coordinator, clock, truth, workers, seconds)

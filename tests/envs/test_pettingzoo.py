@@ -161,7 +161,7 @@ def test_an_environment_in_a_process_of_its_own_plays_the_same_and_is_caught_the
     ("fault", "complaint"), [("crash", "exit code 9"), ("hang", "did not play within 1 s")]
 )
 def test_a_process_that_crashes_or_hangs_costs_its_own_episode(fault: str, complaint: str) -> None:
-    table = ProcessTable("python:tests:duel", _Make(fault), TableOptions(), patience=20.0)
+    table = ProcessTable("python:tests:duel", _Make(fault), TableOptions(), answer_seconds=20.0)
     table.play_in((3,))
     table._patience = 1.0
     due = table.reset(0)

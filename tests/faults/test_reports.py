@@ -45,7 +45,7 @@ def test_what_is_reported_again_and_again_counts_once(
     assert token is not None
     coordinator = Unreliable(config, stores.database_url, run_id, token)
     learning = LearnerPool(config, stores.checkpoint_url)
-    coordinator.found(*learning.found())
+    coordinator.create(*learning.create())
     rollout = RolloutPlayer(config, stores.checkpoint_url, 0, 1)
     run_serial(coordinator, rollout, learning, on_exchange=lambda _: True)
     assert coordinator.repeated >= 20

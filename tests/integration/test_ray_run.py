@@ -19,7 +19,7 @@ from league.bootstrap import Stores
 from league.config.run import RunConfig
 from league.control.services import LeagueService
 from league.errors import LeagueError
-from league.runtime.cluster.object_store import fetched
+from league.runtime.cluster.object_store import fetch_or_none
 from league.runtime.cluster.run import local_ray
 from tests import command_line as cli
 from tests.conftest import ON_POSTGRES
@@ -183,7 +183,7 @@ def test_an_object_that_is_gone_is_none() -> None:
     with local_ray(RunConfig.from_yaml(Path(__file__).parents[2] / "configs" / "quickstart.yaml")):
         owner = ray.remote(Owner).remote()
         (lent,) = ray.get(owner.lend.remote())
-        assert fetched(lent).sum() == 100_000
+        assert fetch_or_none(lent).sum() == 100_000
         (promised,) = ray.get(owner.promise.remote())
         ray.kill(owner)
-        assert fetched(promised) is None
+        assert fetch_or_none(promised) is None

@@ -23,7 +23,7 @@ RUN = RunRecord("r", "n", "g", 0, {}, "running", "running", 0, 0, None, 0, 0, 0,
 def founded(config: RunConfig) -> LeagueManager:
     manager = LeagueManager(config, Snapshot(RUN, [], [], {}))
     names = list(config.roster())
-    manager.found({n: f"initial-{n}" for n in names}, {n: f"state-{n}" for n in names})
+    manager.create({n: f"initial-{n}" for n in names}, {n: f"state-{n}" for n in names})
     return manager
 
 

@@ -99,16 +99,16 @@ def test_hands_are_shown_and_what_one_must_not_see_is_not() -> None:
     board = Board(envs.make("native:leduc_poker", 1).spec)
     # King of hearts and jack of spades, both call, queen of spades on the table.
     first, second = board.positions([1, 1], [[5, 0], []])[:2]
-    third = board.seen([5, 0, 1, 1, 2], 0)
+    third = board.position_for([5, 0, 1, 1, 2], 0)
     assert (first.kind, first.hands, first.table) == ("hands", (("K♥",), ("J♠",)), ())
     assert second.turn == 1
     assert third is not None
     assert (third.hands, third.table) == ((("K♥",), ("?",)), ("Q♠",))
     assert "[Private: 0]" not in third.text
-    other = board.seen([5, 0, 1, 1, 2], 1)
+    other = board.position_for([5, 0, 1, 1, 2], 1)
     assert other is not None
     assert other.hands == (("?",), ("J♠",))
-    dark = Board(envs.make("openspiel:phantom_ttt", 1).spec).seen([4], 1)
+    dark = Board(envs.make("openspiel:phantom_ttt", 1).spec).position_for([4], 1)
     assert dark is not None
     assert (dark.kind, dark.cells, dark.targets) == ("text", (), {}), "nor where the other has played"
     assert "x" not in dark.text

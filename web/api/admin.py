@@ -62,12 +62,12 @@ def revoke_token(token_id: TokenId, access: Access, who: Admin, key: Idempotency
 def list_audit(access: Access, who: Admin, limit: Limit = 100, cursor: Cursor = None) -> AuditList:
     """Who did what, newest first."""
     before = decode(cursor, int)
-    found = access.audited(limit + 1, before[0] if before else None)
+    result = access.audited(limit + 1, before[0] if before else None)
     items = [
         Audited(id=a.id, at=a.at, by=a.actor, action=a.action, target=a.target, data=a.data)
-        for a in found[:limit]
+        for a in result[:limit]
     ]
-    return AuditList(items=items, next_cursor=encode(found[limit - 1].id) if len(found) > limit else None)
+    return AuditList(items=items, next_cursor=encode(result[limit - 1].id) if len(result) > limit else None)
 
 
 @router.get("/webhooks", tags=["webhooks"], responses=responses())

@@ -80,15 +80,15 @@ def list_events(
 ) -> Response:
     """Past events, newest first."""
     before = decode(cursor, int)
-    found = league.past_events(
+    result = league.past_events(
         run_id, limit=limit + 1, before=before[0] if before else None, kinds=tuple(kind), player=player
     )
     body = {
         "items": [
             {"id": e.id, "kind": e.kind, "player": e.player, "by": e.actor, "at": e.at, "data": e.data}
-            for e in found[:limit]
+            for e in result[:limit]
         ],
-        "next_cursor": encode(found[limit - 1].id) if len(found) > limit else None,
+        "next_cursor": encode(result[limit - 1].id) if len(result) > limit else None,
     }
     return Response(orjson.dumps(body), media_type="application/json")
 

@@ -52,7 +52,7 @@ def list_matches(
     if player is None and (opponent is not None or outcome is not None):
         raise BadRequestError("opponent and outcome go with player")
     before = decode(cursor, float, int, int)
-    found = league.matches(
+    result = league.matches(
         run_id,
         limit=limit + 1,
         before=None if before is None else (before[0], before[1], before[2]),
@@ -63,9 +63,9 @@ def list_matches(
         since=since,
         until=until,
     )
-    last = found[limit - 1] if len(found) > limit else None
+    last = result[limit - 1] if len(result) > limit else None
     body = {
-        "items": [Match.as_json(m) for m in found[:limit]],
+        "items": [Match.as_json(m) for m in result[:limit]],
         "next_cursor": encode(last.at, last.series.number, last.series.pair) if last else None,
     }
     return Response(orjson.dumps(body), media_type="application/json")
@@ -77,9 +77,9 @@ def list_episodes(
 ) -> EpisodeList:
     """Games that were written down, newest first: one every few seconds, the last 500 of a run."""
     before = decode(cursor, int)
-    found = league.episodes(run_id, limit=limit + 1, before=before[0] if before else None, player=player)
-    more = encode(found[limit - 1].id) if len(found) > limit else None
-    return EpisodeList(items=[Episode.of(e) for e in found[:limit]], next_cursor=more)
+    result = league.episodes(run_id, limit=limit + 1, before=before[0] if before else None, player=player)
+    more = encode(result[limit - 1].id) if len(result) > limit else None
+    return EpisodeList(items=[Episode.of(e) for e in result[:limit]], next_cursor=more)
 
 
 @router.get("/runs/{run_id}/episodes/{episode_id}", responses=responses(404))
@@ -120,9 +120,9 @@ def list_tournaments(
 ) -> TournamentList:
     """Tournaments of a run, newest first."""
     before = decode(cursor, int)
-    found = league.tournaments_page(run_id, limit + 1, before[0] if before else None)
-    more = encode(found[limit - 1].id) if len(found) > limit else None
-    return TournamentList(items=[Tournament.of(t) for t in found[:limit]], next_cursor=more)
+    result = league.tournaments_page(run_id, limit + 1, before[0] if before else None)
+    more = encode(result[limit - 1].id) if len(result) > limit else None
+    return TournamentList(items=[Tournament.of(t) for t in result[:limit]], next_cursor=more)
 
 
 @router.get("/tournaments/{tournament_id}", responses=responses(404))

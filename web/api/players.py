@@ -75,7 +75,7 @@ def list_players(
 ) -> Response:
     """A run's players in the order they joined."""
     after = decode(cursor, str)
-    found = league.players(
+    result = league.players(
         run_id,
         limit=limit + 1,
         after=after[0] if after else None,
@@ -84,8 +84,8 @@ def list_players(
         parent=parent,
         text=text,
     )
-    more = encode(found[limit - 1].name) if len(found) > limit else None
-    body = {"items": [player_as_json(run_id, p) for p in found[:limit]], "next_cursor": more}
+    more = encode(result[limit - 1].name) if len(result) > limit else None
+    body = {"items": [player_as_json(run_id, p) for p in result[:limit]], "next_cursor": more}
     return Response(orjson.dumps(body), media_type="application/json")
 
 
@@ -120,9 +120,9 @@ def list_commands(
 ) -> CommandList:
     """What was asked of a run's players, newest first."""
     before = decode(cursor, int)
-    found = control.commands(run_id, limit + 1, before[0] if before else None)
-    more = encode(found[limit - 1].id) if len(found) > limit else None
-    return CommandList(items=[Command.of(run_id, c) for c in found[:limit]], next_cursor=more)
+    result = control.commands(run_id, limit + 1, before[0] if before else None)
+    more = encode(result[limit - 1].id) if len(result) > limit else None
+    return CommandList(items=[Command.of(run_id, c) for c in result[:limit]], next_cursor=more)
 
 
 @of_runs.get("/{run_id}/commands/{command_id}", responses=responses(404))
@@ -271,8 +271,8 @@ def get_player_ratings(
 @router.get("/{player_id}/opponents", responses=responses(404))
 def get_opponents(player_id: PlayerPath, league: League, who: Reader) -> HeadToHead:
     """What the player scored against everybody it has met, most games first."""
-    found = league.head_to_head(*split(player_id))
-    return HeadToHead(items=[Opponent(**asdict(o)) for o in found])
+    result = league.head_to_head(*split(player_id))
+    return HeadToHead(items=[Opponent(**asdict(o)) for o in result])
 
 
 @router.get("/{player_id}/lineage", responses=responses(404))

@@ -264,9 +264,9 @@ def get_anchor_scores(run_id: RunPath, league: League, who: Reader) -> AnchorSco
 @router.get("/{run_id}/cycles", responses=responses(404))
 def get_cycles(run_id: RunPath, league: League, who: Reader) -> CycleList:
     """Three of the best players each, of whom A beats B beats C beats A; clearest first."""
-    found = league.cycles(run_id)
+    result = league.cycles(run_id)
     return CycleList(
-        items=[Cycle(players=[*c.players], scores=[round(x, 4) for x in c.scores]) for c in found]
+        items=[Cycle(players=[*c.players], scores=[round(x, 4) for x in c.scores]) for c in result]
     )
 
 
@@ -285,8 +285,8 @@ def rating_history(
         for kind, who, at in league.marks(run_id)
         if who is None or players is None or who in players
     ]
-    found = league.rating_history(run_id, system, players)
-    return RatingHistory(system=system, series=_rating_series(found), marks=marks)
+    result = league.rating_history(run_id, system, players)
+    return RatingHistory(system=system, series=_rating_series(result), marks=marks)
 
 
 def _rating_series(history: dict[str, list[tuple[float, ...]]]) -> list[RatingSeries]:

@@ -37,7 +37,7 @@ def matches_page(
     """Series, newest first, by filters that are in the address."""
     given = {"player": player, "opponent": opponent, "purpose": purpose, "outcome": outcome}
     asked = {k: v for k, v in given.items() if v}
-    found, error, more = [], None, None
+    result, error, more = [], None, None
     if asked.get("outcome", "won") not in ("won", "drawn", "lost"):
         error = "Outcome: won, drawn or lost."
     elif "player" not in asked and ("opponent" in asked or "outcome" in asked):
@@ -48,14 +48,14 @@ def matches_page(
         except BadRequestError as bad:
             place, error = None, str(bad)
         before = None if place is None else (place[0], place[1], place[2])
-        found = league.matches(run_id, limit=ROWS + 1, before=before, **asked)
-        if len(found) > ROWS:
-            last = found[ROWS - 1]
+        result = league.matches(run_id, limit=ROWS + 1, before=before, **asked)
+        if len(result) > ROWS:
+            last = result[ROWS - 1]
             more = urlencode({**asked, "cursor": encode(last.at, last.series.number, last.series.pair)})
     context = {
         "tab": "Matches",
         "run": run_as_json(league.run(run_id)),
-        "matches": [Match.as_json(m) for m in found[:ROWS]],
+        "matches": [Match.as_json(m) for m in result[:ROWS]],
         "asked": asked,
         "error": error,
         "more": more,

@@ -61,7 +61,7 @@ class Filter:
     def choose(self, rows: list[Standing]) -> list[Standing]:
         """Returns the rows that fit, best first by the system asked for."""
         text = self.text.lower()
-        found = [
+        result = [
             row
             for row in rows
             if self.role in ("", row.role)
@@ -69,11 +69,11 @@ class Filter:
             and (text in row.player.lower() or text in (row.label or "").lower())
         ]
         if self.by in ORDERS and self.by:
-            known = [row for row in found if getattr(row, self.by) is not None]
-            unknown = [row for row in found if getattr(row, self.by) is None]
+            known = [row for row in result if getattr(row, self.by) is not None]
+            unknown = [row for row in result if getattr(row, self.by) is None]
             known.sort(key=lambda row: getattr(row, self.by), reverse=ORDERS[self.by][1])
-            found = known + unknown
-        return found
+            result = known + unknown
+        return result
 
     def link(self, **changes: str | int) -> str:
         """Returns the address of another part or order of the same."""

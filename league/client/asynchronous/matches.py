@@ -66,9 +66,9 @@ class AsyncMatches(AsyncTransport):
 
     async def wait_for_tournament(self, tournament: int, poll_seconds: float = 1.0) -> schemas.Tournament:
         """Returns a tournament when it is over."""
-        while (found := await self.tournament(tournament)).state in ("pending", "running"):
+        while (result := await self.tournament(tournament)).state in ("pending", "running"):
             await asyncio.sleep(poll_seconds)
-        return found
+        return result
 
     async def past_events(
         self, run: str, limit: int = 100, cursor: str | None = None, **filters: Any

@@ -64,9 +64,9 @@ class Matches(Transport):
 
     def wait_for_tournament(self, tournament: int, poll_seconds: float = 1.0) -> schemas.Tournament:
         """Returns a tournament when it is over."""
-        while (found := self.tournament(tournament)).state in ("pending", "running"):
+        while (result := self.tournament(tournament)).state in ("pending", "running"):
             time.sleep(poll_seconds)
-        return found
+        return result
 
     def past_events(
         self, run: str, limit: int = 100, cursor: str | None = None, **filters: Any

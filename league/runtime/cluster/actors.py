@@ -21,11 +21,11 @@ from league.config.run import RunConfig
 from league.errors import RuntimeFailedError
 from league.pool.records import PlayerRecord
 from league.runtime.cluster.inference import RemoteCentre
-from league.runtime.cluster.object_store import fetched
+from league.runtime.cluster.object_store import fetch_or_none
 from league.runtime.cluster.replicas import Replicas
 from league.runtime.coordinator import Coordinator
 from league.runtime.messages import LearnerOrders, LearnerReport, RolloutOrders, WeightsUpdate
-from league.runtime.placements import home_of
+from league.runtime.placements import placement_of
 
 if TYPE_CHECKING:
     from agents.fragment import Fragment
@@ -78,9 +78,9 @@ class LearnerActor:
         # Seconds since the last report.
         self._reported, self._learnt, self._waited = time.monotonic(), 0.0, 0.0
 
-    def found(self) -> tuple[dict[str, str], dict[str, str]]:
+    def create(self) -> tuple[dict[str, str], dict[str, str]]:
         """Stores the learners as they begin."""
-        return self._pool.found()
+        return self._pool.create()
 
     def resume(self, players: list[PlayerRecord]) -> list[tuple[str, str]]:
         """Goes on from the stored states; see `LearnerPool.resume`."""
@@ -101,7 +101,7 @@ class LearnerActor:
             if self._stopping.is_set():
                 return []
         shared = None if self._replicas is None else self._replicas.hand_out(fragment)
-        self._fragments.put((self._pool.stage(fragment), shared))
+        self._fragments.put((self._pool.prefetch(fragment), shared))
         return self.weights(fragment.player, known)
 
     def weights(self, player: str, known: tuple[int, int]) -> list[Any]:
@@ -210,7 +210,7 @@ class RolloutActor:
         learners: list[Any],
         server: Any = None,
     ) -> None:
-        """Args: learners: the actors that learn, see `home_of`. server: an `InferenceActor` to ask."""
+        """Args: learners: the actors that learn, see `placement_of`. server: an `InferenceActor` to ask."""
         from agents.processor import prepare_process
         from league.runtime.rollout import RolloutPlayer
 
@@ -272,7 +272,7 @@ class RolloutActor:
                 if pushes:
                     done, pushes[:] = ray.wait(pushes, num_returns=len(pushes), timeout=0)
                     for ref in done:
-                        self._take_weights(fetched(ref) or [])
+                        self._take_weights(fetch_or_none(ref) or [])
                 if len(pushes) >= FRAGMENTS_IN_FLIGHT:
                     if self._player.ready_fragments(name) < 2:
                         break
@@ -292,7 +292,7 @@ class RolloutActor:
         return waited
 
     def _take_weights(self, refs: list[Any]) -> bool:
-        update = fetched(refs[0]) if refs else None
+        update = fetch_or_none(refs[0]) if refs else None
         if update is not None:
             self._player.apply_weights(update)
         return update is not None
@@ -325,4 +325,4 @@ class RolloutActor:
         self._player.apply_orders(orders)
 
     def _home(self, player: str) -> Any:
-        return self._learner_actors[home_of(player, self._config, len(self._learner_actors))]
+        return self._learner_actors[placement_of(player, self._config, len(self._learner_actors))]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from agents.networks.spec import NetworkSpec
 
 # Requests answered together, at most.
-MOST_TOGETHER = 64
+MOST_IN_BATCH = 64
 
 
 def new_server(config: RunConfig, checkpoint_url: str) -> InferenceServer:
@@ -77,17 +77,17 @@ class InferenceActor:
 
     def _answer(self) -> None:
         while True:
-            together = [self._asked.get()]
-            while len(together) < MOST_TOGETHER and not self._asked.empty():
-                together.append(self._asked.get_nowait())
+            batch = [self._asked.get()]
+            while len(batch) < MOST_IN_BATCH and not self._asked.empty():
+                batch.append(self._asked.get_nowait())
             try:
                 with self._lock:
-                    answers = self._server.answer([request for request, _ in together])
+                    answers = self._server.answer([request for request, _ in batch])
             except Exception as error:
-                for _, future in together:
+                for _, future in batch:
                     future.set_exception(error)
             else:
-                for (_, future), answer in zip(together, answers, strict=True):
+                for (_, future), answer in zip(batch, answers, strict=True):
                     future.set_result(answer)
 
 

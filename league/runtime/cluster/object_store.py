@@ -13,7 +13,7 @@ import ray
 from ray.exceptions import ObjectLostError
 
 
-def fetched(ref: Any) -> Any:
+def fetch_or_none(ref: Any) -> Any:
     """Returns the object; None when it is lost, with its owner or by a miscount."""
     try:
         return ray.get(ref)

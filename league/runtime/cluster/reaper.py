@@ -39,14 +39,14 @@ def reaped(folder: str) -> Iterator[None]:
 
 def holders(folder: str, owner: int) -> list[psutil.Process]:
     """Returns the processes, all but the owner, that have a file of the folder open."""
-    found = []
+    result = []
     for process in psutil.process_iter():
         if process.pid == owner:  # it lives on after its session, with Ray's log of it still open
             continue
         with contextlib.suppress(psutil.Error):
             if any(Path(file.path).is_relative_to(folder) for file in process.open_files()):
-                found.append(process)
-    return found
+                result.append(process)
+    return result
 
 
 def reap(folder: str, owner: int) -> None:

@@ -202,10 +202,10 @@ class RayRun:
             else:
                 initial: dict[str, str] = {}
                 states: dict[str, str] = {}
-                for founded in ray.get([a.found.remote() for a in self._learners], timeout=START_SECONDS):
+                for founded in ray.get([a.create.remote() for a in self._learners], timeout=START_SECONDS):
                     initial |= founded[0]
                     states |= founded[1]
-                ray.get(self._coordinator.found.remote(initial, states))
+                ray.get(self._coordinator.create.remote(initial, states))
             ray.get([a.publish.remote() for a in self._learners])
             self._learning = [a.run.remote() for a in self._learners]
             self._rollouts.start()

@@ -233,8 +233,8 @@ class LeaguePages:
             rows = session.execute(
                 query if player is not None else query.limit(limit)
             )  # 500 are kept at most
-            found = [_heading(row) for row in rows if player is None or player in row.players]
-            return found[:limit]
+            result = [_heading(row) for row in rows if player is None or player in row.players]
+            return result[:limit]
 
     def episode(self, run_id: str, episode_id: int) -> EpisodeRecord:
         """Raises: NotFoundError."""

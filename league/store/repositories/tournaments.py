@@ -79,13 +79,13 @@ class TournamentRepository:
         """Says that it is being played; False: somebody cancelled it, or another plays it now."""
         t = TournamentRow
         with self._database.write() as session:
-            found = session.execute(
+            result = session.execute(
                 update(t)
                 .where(t.id == tournament_id, t.claim == claim, t.state == "running")
                 .values(games=games, heartbeat_at=self._database.now(session))
                 .returning(t.id)
             ).scalar()
-            return found is not None
+            return result is not None
 
     def finish(
         self,

@@ -140,7 +140,7 @@ class LeagueViews:
             func.sum(t.draws_seat_0 + t.draws_seat_1),
             func.sum(t.losses_seat_0 + t.losses_seat_1),
         )
-        found: dict[tuple[str, str], dict[int, tuple[float, float]]] = {}
+        result: dict[tuple[str, str], dict[int, tuple[float, float]]] = {}
         with self._database.read() as session:
             run = find_run(session, run_id)
             begin = run.created_at
@@ -156,8 +156,8 @@ class LeagueViews:
                 for player, anchor, k, wins, draws, losses in session.execute(query):
                     points = float(wins if sign > 0 else losses) + 0.5 * float(draws)
                     games = float(wins + draws + losses)
-                    before = found.setdefault((player, anchor), {}).get(k, (0.0, 0.0))
-                    found[player, anchor][k] = (before[0] + points, before[1] + games)
+                    before = result.setdefault((player, anchor), {}).get(k, (0.0, 0.0))
+                    result[player, anchor][k] = (before[0] + points, before[1] + games)
             played = _clock(session, run_id)
         return {
             pair: [
@@ -165,7 +165,7 @@ class LeagueViews:
                 for k, (points, games) in sorted(parts.items())
                 if games
             ]
-            for pair, parts in sorted(found.items())
+            for pair, parts in sorted(result.items())
         }
 
     def marks(

@@ -98,8 +98,8 @@ class WebhookRepository:
                 row.last_event = events[-1].id if len(events) == 100 else max(last, row.last_event)
                 return None
             row.next_try_at = now + TURN_SECONDS
-            found = [(x.run_id, EventRecord(x.kind, x.player, x.data, x.id, x.at, x.actor)) for x in wanted]
-            return _record(row), row.secret, found
+            result = [(x.run_id, EventRecord(x.kind, x.player, x.data, x.id, x.at, x.actor)) for x in wanted]
+            return _record(row), row.secret, result
 
     def delivered(self, webhook_id: str, event_id: int) -> None:
         """An event has arrived."""

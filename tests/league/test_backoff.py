@@ -15,7 +15,7 @@ import pytest
 from league.bootstrap import Stores
 from league.config.run import RunConfig
 from league.errors import StoreWaitsError
-from league.store.backoff import LONGEST_SECONDS, Patience
+from league.store.backoff import LONGEST_SECONDS, Backoff
 from league.store.check import check_run
 from league.store.checkpoints import CheckpointStore
 from league.store.repositories.runs import RunRepository
@@ -49,7 +49,7 @@ def failing(times: int) -> Callable[[], str]:
 
 def test_what_works_again_was_waited_for_and_says_so() -> None:
     clock = Clock()
-    patience = Patience(clock, clock.sleep)
+    patience = Backoff(clock, clock.sleep)
     assert patience(failing(6)) == "done"
     assert patience.take_waited() == (3.0, "full")
     assert patience.take_waited() is None
@@ -60,7 +60,7 @@ def test_what_works_again_was_waited_for_and_says_so() -> None:
 def test_what_stays_away_is_raised_in_time() -> None:
     clock = Clock()
     with pytest.raises(StoreWaitsError):
-        Patience(clock, clock.sleep)(failing(10**6))
+        Backoff(clock, clock.sleep)(failing(10**6))
     assert LONGEST_SECONDS <= clock.now < LONGEST_SECONDS + 2.0
 
 

@@ -20,7 +20,7 @@ from agents.algorithms.config import LearningConfig, Schedule
 from agents.fragment import Fragment
 from agents.networks.build import build
 from agents.networks.spec import NetworkSpec
-from tests.agents.learning_together import Learnt, Lesson, learn
+from tests.agents.data_parallel_process import Learnt, Lesson, learn
 
 MLP = NetworkSpec(84, 7, (32,), popart=True, normalise=True)
 GRU = NetworkSpec(84, 7, (16,), memory="gru", memory_units=12)
@@ -61,11 +61,15 @@ def fragments_of(spec: NetworkSpec, count: int) -> list[Fragment]:
     return found
 
 
-def learn_together(lessons: list[Lesson], size: int, folder: Path) -> list[list[Learnt]]:
+def learn_in_parallel(lessons: list[Lesson], size: int, folder: Path) -> list[list[Learnt]]:
     """Returns what each process has learnt."""
     given = folder / "lessons"
     given.write_bytes(pickle.dumps(lessons))
-    command = [sys.executable, "-c", "from tests.agents import learning_together; learning_together.main()"]
+    command = [
+        sys.executable,
+        "-c",
+        "from tests.agents import data_parallel_process; data_parallel_process.main()",
+    ]
     processes = [
         subprocess.Popen(
             [*command, str(rank), str(size), str(folder / "place"), str(given), str(folder / f"{rank}")]
@@ -83,7 +87,7 @@ def learn_together(lessons: list[Lesson], size: int, folder: Path) -> list[list[
 @pytest.mark.parametrize("size", [2, 3])
 def test_the_gradient_is_that_of_the_joined_batch(size: int, tmp_path: Path) -> None:
     lessons = [Lesson(spec, config, fragments_of(spec, 4)) for spec, config in LESSONS.values()]
-    everybody = learn_together(lessons, size, tmp_path)
+    everybody = learn_in_parallel(lessons, size, tmp_path)
     for k, name in enumerate(LESSONS):
         alone = learn(lessons[k])
         for learnt in (results[k] for results in everybody):

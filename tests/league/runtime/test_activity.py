@@ -7,7 +7,7 @@ import pytest
 
 from agents.acting.seating import Series, SeriesResult
 from league.pool.orders import LearnerProgress
-from league.runtime.activity import Doings
+from league.runtime.activity import Activity
 from league.runtime.messages import LearnerReport, RolloutReport
 
 
@@ -20,7 +20,7 @@ def report(moves: int, *results: SeriesResult) -> RolloutReport:
 
 
 def test_what_is_handed_out_is_played_until_it_is_reported() -> None:
-    doings = Doings()
+    doings = Activity()
     first, second, rating = (
         series(0, "a", "b"),
         series(1, "a", "b"),
@@ -46,7 +46,7 @@ def test_what_is_handed_out_is_played_until_it_is_reported() -> None:
 
 @pytest.mark.parametrize("reset", [False, True])
 def test_a_learner_that_starts_over_has_not_learnt_backwards(reset: bool) -> None:
-    doings = Doings()
+    doings = Activity()
     for now, steps in ((0.0, 100), (1.0, 600), (2.0, 0 if reset else 1100)):
         progress = [LearnerProgress("main.0", 0, steps, "sha")]
         doings.learnt(LearnerReport(progress, [], {}, {}), now)
