@@ -17,15 +17,13 @@ $(READY): pyproject.toml constraints.txt
 run: $(READY)
 	$(BIN)/league run configs/quickstart.yaml
 
-# What wants the machine for itself (Ray, Chromium, clocks) comes after the rest, which runs side by side.
+# In two parts, of which the second runs whatever becomes of the first: see tests/suite.py.
 test: $(READY)
-	$(BIN)/pytest -m "not alone" -n auto --maxprocesses 4 --dist worksteal
-	$(BIN)/pytest -m alone
+	$(BIN)/python -m tests.suite
 
 # The whole suite with a real PostgreSQL in the place of SQLite.
 test-postgres: $(READY)
-	LEAGUE_TEST_DATABASE=postgresql $(BIN)/pytest -m "not alone" -n auto --maxprocesses 4 --dist worksteal
-	LEAGUE_TEST_DATABASE=postgresql $(BIN)/pytest -m alone
+	LEAGUE_TEST_DATABASE=postgresql $(BIN)/python -m tests.suite
 
 test-browser: $(READY)
 	LEAGUE_SCREENSHOTS=docs/screenshots $(BIN)/pytest tests/browser

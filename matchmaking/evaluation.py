@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from matchmaking.ordering import ascending
 from matchmaking.payoff import PayoffMatrix
 
 # Of a larger pool only so many are weighed for one match; drawing costs the same with ten thousand players.
@@ -75,7 +76,7 @@ class RatedPool:
         """Puts everything in order that `EvaluationRule.choose` draws from: by strength, weakest first."""
         if not self._stale:
             return
-        self._order = np.argsort(self._mu, kind="stable")[: len(self)]
+        self._order = ascending(self._mu)[: len(self)]
         self.mu: npt.NDArray[np.float64] = self._mu[self._order]
         anchors = self._anchor[self._order]
         subjects = ~anchors if not anchors.all() else anchors

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from scipy.optimize import linprog, minimize
 
 from matchmaking.errors import MatchmakingError
+from matchmaking.ordering import TOLERANCE, best_first
 
 Array = npt.NDArray[np.float64]
 
@@ -180,7 +181,7 @@ def nash_clusters(payoff: npt.ArrayLike, tolerance: float = 1e-6) -> list[list[i
 
 
 def cycles(payoff: npt.ArrayLike, *, margin: float = 0.1, limit: int = 10) -> list[tuple[int, int, int]]:
-    """Returns triples a, b, c where a beats b beats c beats a, clearest first.
+    """Returns triples a, b, c where a beats b beats c beats a, clearest first; a is the smallest number.
 
     Args:
       margin: what each must score above a draw, in the payoff's units.
@@ -193,9 +194,9 @@ def cycles(payoff: npt.ArrayLike, *, margin: float = 0.1, limit: int = 10) -> li
         # [b, c]: the weakest of the three victories; a is the smallest, so that each cycle appears once.
         weakest = np.minimum(np.minimum(table[a][:, None], table), table[:, a][None, :])
         weakest[:a, :] = weakest[:, :a] = -np.inf
-        for b, c in np.argwhere(weakest >= margin):
+        for b, c in np.argwhere(weakest >= margin - TOLERANCE):
             result.append((float(weakest[b, c]), (a, int(b), int(c))))
-        result = sorted(result, key=lambda item: (-item[0], item[1]))[:limit]
+        result = best_first(result, lambda item: item[0])[:limit]
     return [triple for _, triple in result]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from matchmaking import meta_game
+from matchmaking.ordering import descending
 from matchmaking.payoff import PayoffMatrix
 from matchmaking.ratings import bradley_terry
 from matchmaking.ratings.bradley_terry import ELO_PER_NAT, FittedRating, Games
@@ -24,7 +25,7 @@ class Rankings:
     """A pool, best first by Bradley-Terry, those who have hardly played after all others.
 
     Attributes:
-      names: [N]. ratings: by place, [N].
+      names: best first, equals as they came, [N]. ratings: by place, [N].
       table: the game between the first M players, antisymmetric [M, M], within ±1; pairs that have not met
         are predicted by Bradley-Terry.
       unmet: share of those M players' pairs that have not met.
@@ -65,7 +66,8 @@ def rank(
     games = payoff.scores(names)
     elo, errors = bradley_terry.fit_arrays(games, len(names), anchor=place, moves=moves)
     placed = _counting(games, moves) >= PLACED_GAMES
-    order = np.lexsort((-elo, ~placed))
+    by_rating = descending(elo)
+    order = np.concatenate([by_rating[placed[by_rating]], by_rating[~placed[by_rating]]])
     ranked = tuple(names[k] for k in order.tolist())
     ratings = tuple(FittedRating(float(elo[k]), float(errors[k])) for k in order.tolist())
     best = ranked[: int(placed.sum())][:meta_limit]

@@ -12,6 +12,7 @@ from league.cli.connection import connect
 from league.cli.options import Home, Json, RunName, Server
 from league.cli.printing import out
 from league.client.schemas import Event
+from matchmaking.ordering import best_first
 
 matches_app = typer.Typer(no_args_is_help=True, help="What was played: series, games move by move, events.")
 
@@ -88,7 +89,7 @@ def replay(
     rows = []
     for number, move in enumerate(result.moves, start=1):
         chances = dict(zip(move.get("legal", ()), move.get("probabilities", ()), strict=False))
-        likely = sorted(chances.items(), key=lambda item: -item[1])[:4]
+        likely = best_first(chances.items(), lambda item: item[1])[:4]
         value = move.get("value")
         rows.append(
             (

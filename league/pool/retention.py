@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from league.pool.records import PlayerRecord
+from matchmaking.ordering import best_first
 
 # Of the equilibrium; less is noise.
 LEAST_SHARE = 0.01
@@ -24,7 +25,7 @@ def needed(
     """
     players = list(players)
     copies = [p for p in players if p.role == "historical" and p.state == "frozen"]
-    best = sorted(copies, key=lambda p: -strength.get(p.name, float("-inf")))[:keep]
+    best = best_first(copies, lambda p: strength.get(p.name, float("-inf")))[:keep]
     newest = {p.parent or "": p.name for p in copies}
     return {
         *(p.name for p in players if p.role != "historical"),

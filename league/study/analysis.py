@@ -11,6 +11,7 @@ import numpy as np
 
 from league.pool.records import BranchCount, SeriesRow, Snapshot
 from matchmaking import meta_game
+from matchmaking.ordering import best_first
 from matchmaking.rankings import rank
 from matchmaking.ratings.base import RatingSystem
 from matchmaking.ratings.calibration import Calibration, RatedSeries, replay
@@ -167,4 +168,4 @@ def _calibrations(snapshot: Snapshot, series: Sequence[SeriesRow]) -> tuple[Cali
     ]
     systems: list[RatingSystem] = [Elo(), TrueSkill(), OpenSkill()]
     result = [replay(system, history, parents) for system in systems] if history else []
-    return tuple(sorted(result, key=lambda c: c.brier))
+    return tuple(best_first(result, lambda c: -c.brier))

@@ -11,6 +11,7 @@ import numpy as np
 from league.pool.records import PairRow
 from league.study.standings import Standing
 from matchmaking import meta_game
+from matchmaking.ordering import best_first
 from matchmaking.payoff import PayoffMatrix
 
 # A cycle is looked for among so many of the best: each beats the next by so much, in so many games.
@@ -115,6 +116,11 @@ def opponents_of(name: str, pairs: Iterable[PairRow]) -> list[Opponent]:
             record = (int(games), int(wins), int(draws), int(losses))
             result.append(Opponent(opponent, *record, round(score, 4), round(margin / games, 4)))
     return sorted(result, key=lambda o: (-o.games, o.opponent))
+
+
+def weakest_against(opponents: Iterable[Opponent]) -> list[Opponent]:
+    """Returns opponents by a player's score against them, lowest first; equal ones as they come."""
+    return best_first(opponents, lambda opponent: -opponent.score)
 
 
 def clearest_cycles(names: list[str], scores: Iterable[Score]) -> list[Cycle]:

@@ -23,6 +23,7 @@ from league.pool.manager import LeagueManager
 from league.pool.orders import LearnerProgress, SnapshotOrder
 from league.pool.records import PlayerRecord, RunRecord, Snapshot
 from matchmaking import meta_game
+from matchmaking.ordering import best_first
 from matchmaking.rankings import rank
 
 ELO_PER_NAT = 400.0 / np.log(10.0)
@@ -82,7 +83,7 @@ class Truth:
 
     def plant_cycle(self) -> None:
         """Sets the three strongest above the others, each beating the next and the last the first."""
-        best = sorted(self.strength, key=lambda name: -self.strength[name])[:3]
+        best = best_first(self.strength, lambda name: self.strength[name])[:3]
         self.ceiling = self.strength[best[0]]
         for name in best:
             self.strength[name] = self.ceiling + 0.25 * self.spread
@@ -277,7 +278,7 @@ def _summary(manager: LeagueManager, truth: Truth, tally: Tally) -> Simulation:
 
 def _cycles_among_the_best(manager: LeagueManager, truth: Truth) -> tuple[tuple[str, str, str], ...]:
     """The best play each other, and whoever beats each other in a circle is named."""
-    best = sorted(manager.players, key=lambda name: -manager.rating(name, "bradley_terry").mu)[:FINALISTS]
+    best = best_first(manager.players, lambda name: manager.rating(name, "bradley_terry").mu)[:FINALISTS]
     manager.record(truth.play(manager.matchmaker.series_among(best, 64)))
     ranked = rank(manager.payoff, best)
     names = ranked.names

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from league.store.repositories.pages import Pool
+from matchmaking.ordering import best_first
 from matchmaking.ratings.base import Rating
 
 # A Bradley-Terry rating with a larger standard error, in Elo points, is nobody's: no games stand behind it.
@@ -68,6 +69,15 @@ _COLUMNS = tuple(Standing.__dataclass_fields__)
 _UNRATED = Rating(0.0)
 
 
+def ordered_by(rows: Iterable[Standing], field: str, *, highest_first: bool) -> list[Standing]:
+    """Returns rows in the order of a column: equal ones as they are, those without a number last."""
+    rows = list(rows)
+    sign = 1.0 if highest_first else -1.0
+    known = [row for row in rows if getattr(row, field) is not None]
+    unknown = [row for row in rows if getattr(row, field) is None]
+    return best_first(known, lambda row: sign * getattr(row, field)) + unknown
+
+
 def standing_as_json(row: Standing) -> dict[str, Any]:
     """Returns a row with its numbers rounded as they are shown."""
     return {
@@ -106,7 +116,8 @@ def standings(pool: Pool, ranks_before: Mapping[str, int] | None = None) -> list
         return (scores.get(name) or trueskill.get(name, _UNRATED)).games
 
     provisional = {p.name for p in pool.players if p.role != "anchor" and rated_games(p.name) < RANKED_FROM}
-    ranked = sorted(pool.players, key=lambda p: (p.name in provisional, -merit(p.name), p.name))
+    by_merit = best_first(pool.players, lambda p: merit(p.name))  # equals by age
+    ranked = sorted(by_merit, key=lambda p: p.name in provisional)
     rows = []
     for rank, player in enumerate(ranked, start=1):
         name = player.name

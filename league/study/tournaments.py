@@ -18,6 +18,7 @@ from league.pool.records import PlayerRecord, Snapshot
 from league.store.checkpoints import CheckpointStore
 from league.store.policies import load_policy
 from league.study.arena import AHEAD, EPISODES, Arena
+from matchmaking.ordering import best_first
 from matchmaking.payoff import PayoffMatrix
 from matchmaking.rankings import rank
 from matchmaking.sequential import StopRule
@@ -174,7 +175,7 @@ def _scores(
     played = {name: score for name, score in scores.items() if score.games}
     ranking = tuple(
         Place(name, score.mu, score.sigma, 0.0, score.games)
-        for name, score in sorted(played.items(), key=lambda item: -item[1].mu)
+        for name, score in best_first(played.items(), lambda item: item[1].mu)
     )
     return TournamentResults((), ranking, None, arena.games, complete, cooperative=True)
 

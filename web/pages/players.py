@@ -8,6 +8,7 @@ from fastapi.responses import HTMLResponse
 
 from league.client.schemas import run_as_json
 from league.control.access import Scope
+from league.study.payoffs import weakest_against
 from web.login import Visitor
 from web.services import League
 from web.templating import templates
@@ -22,7 +23,7 @@ def player_page(run_id: str, name: str, request: Request, league: League, who: V
     """One player."""
     player, opponents = league.player(run_id, name), league.head_to_head(run_id, name)
     config = league.config_of(run_id, name)
-    known = sorted((o for o in opponents if o.games >= FEWEST_GAMES), key=lambda o: o.score)
+    known = weakest_against(o for o in opponents if o.games >= FEWEST_GAMES)
     context = {
         "tab": "",
         "run": run_as_json(league.run(run_id)),

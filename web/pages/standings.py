@@ -14,7 +14,7 @@ from fastapi.responses import HTMLResponse
 
 from league.client.schemas import run_as_json
 from league.control.services import LeagueService
-from league.study.standings import Standing, superiority
+from league.study.standings import Standing, ordered_by, superiority
 from matchmaking.ratings.base import Rating
 from web.cursors import PLAIN
 from web.login import Visitor
@@ -69,10 +69,7 @@ class Filter:
             and (text in row.player.lower() or text in (row.label or "").lower())
         ]
         if self.by in ORDERS and self.by:
-            known = [row for row in result if getattr(row, self.by) is not None]
-            unknown = [row for row in result if getattr(row, self.by) is None]
-            known.sort(key=lambda row: getattr(row, self.by), reverse=ORDERS[self.by][1])
-            result = known + unknown
+            result = ordered_by(result, self.by, highest_first=ORDERS[self.by][1])
         return result
 
     def link(self, **changes: str | int) -> str:
