@@ -163,7 +163,7 @@ def test_an_environment_in_a_process_of_its_own_plays_the_same_and_is_caught_the
 def test_a_process_that_crashes_or_hangs_costs_its_own_episode(fault: str, complaint: str) -> None:
     table = ProcessTable("python:tests:duel", _Make(fault), TableOptions(), answer_seconds=20.0)
     table.play_in((3,))
-    table._patience = 1.0
+    table._answer_seconds = 1.0
     due = table.reset(0)
     for _ in range(2):
         table.step([0, 0], due)

@@ -73,7 +73,7 @@ def test_players_that_remember_learn_act_and_play(stores: Stores, small_config: 
             remembered = policy.step(game.turns().obs.reshape(1, -1), remembered)[1]
         game.step(np.array([action]))
     table, _ = services.plays._seated(view.play)
-    np.testing.assert_allclose(table.memories[1], remembered, atol=1e-5)
+    np.testing.assert_allclose(table.memory_by_seat[1], remembered, atol=1e-5)
 
 
 @pytest.mark.parametrize(
