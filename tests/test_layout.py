@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
+import re
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -26,3 +29,84 @@ def test_the_distribution_is_what_it_says() -> None:
     assert project["scripts"] == {"league": "league.cli:main"}
     assert {"postgres", "dev"} <= set(project["optional-dependencies"])
     assert "torch==2.13.0" in (ROOT / "constraints.txt").read_text().splitlines()
+
+
+def tracked(*patterns: str) -> list[Path]:
+    listed = subprocess.run(
+        ["git", "ls-files", *patterns], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    return [path for name in listed.split() if (path := ROOT / name).exists()]
+
+
+def test_no_file_has_grown_past_five_hundred_lines() -> None:
+    code = tracked("agents/*.py", "envs/*.py", "league/*.py", "matchmaking/*.py", "web/*.py", "tests/*.py")
+    long = {
+        str(path.relative_to(ROOT)): n for path in code if (n := len(path.read_text().splitlines())) > 500
+    }
+    assert long == {}
+
+
+def test_every_room_says_what_belongs_there() -> None:
+    rooms = [path for folder in ("agents", "envs", "league") for path in tracked(f"{folder}/*/__init__.py")]
+    assert len(rooms) >= 20
+    silent = [
+        str(path.relative_to(ROOT))
+        for path in rooms
+        if ast.get_docstring(ast.parse(path.read_text())) is None
+    ]
+    assert silent == []
+
+
+def test_every_module_named_in_docs_and_docstrings_exists() -> None:
+    """`agents.acting.policy`, `league.store.check` and their like, in prose and in code."""
+    folders = "agents|envs|league|matchmaking|web"
+    missing = []
+    for path in tracked(
+        "docs/*.md", "README.md", "agents/*.py", "envs/*.py", "league/*.py", "web/*.py", "tests/*.py"
+    ):
+        names = re.findall(rf"`((?:{folders})(?:\.[a-z_]\w*)+)(?:\.[A-Z]\w*)?`", path.read_text())
+        gone = [name for name in names if name not in NO_MODULES and not _is_there(name)]
+        missing += [f"{path.relative_to(ROOT)}: {name}" for name in gone]
+    assert missing == []
+
+
+# Entry point groups and keys of a config look alike.
+NO_MODULES = {
+    "league.samplers", "league.games", "league.algorithms", "league.game_families", "envs.max_bad_share",
+}  # fmt: skip
+
+
+def _is_there(name: str) -> bool:
+    """A module, or something in one."""
+    for parts in (name.split("."), name.split(".")[:-1]):
+        path = ROOT.joinpath(*parts)
+        if path.is_dir() or path.with_suffix(".py").exists():
+            return (
+                parts == name.split(".")
+                or re.search(
+                    rf"\b{name.rpartition('.')[2]}\b",
+                    (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text(),
+                )
+                is not None
+            )
+    return False
+
+
+def test_every_link_of_the_docs_leads_to_a_file() -> None:
+    broken = []
+    for page in tracked("docs/*.md", "docs/decisions/*.md", "README.md", "CHANGELOG.md"):
+        text, here = page.read_text(), page.relative_to(ROOT)
+        links = [t for t in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text) if "://" not in t]
+        broken += [f"{here}: {target}" for target in links if not (page.parent / target).exists()]
+        files = re.findall(r"`((?:agents|envs|league|matchmaking|web|configs|tests)/[\w/.]+\.\w+)`", text)
+        broken += [f"{here}: {name}" for name in files if not (ROOT / name).exists()]
+    assert broken == []
+
+
+def test_where_do_i_change_names_one_file_each() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    section = page[page.index("## Where do I change") :]
+    rows = re.findall(r"^\| ([^|]+) \| \[[^\]]+\]\(([^)]+)\) \|", section, re.MULTILINE)
+    assert len(rows) >= 10
+    for _, target in rows:
+        assert (ROOT / "docs" / target).resolve().is_file(), target

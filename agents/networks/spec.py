@@ -56,7 +56,8 @@ class NetworkSpec:
       scale: observations are multiplied by it first: one by the highest byte, 1/255 for images.
       observation_shape: planes, rows and columns, for a cnn; entities and features, for attention.
       channels, blocks: of the residual tower; width and layers of attention.
-      popart: the value's scale is the network's own and follows the returns: `agents.layers.ValueScale`.
+      popart: the value's scale is the network's own and follows the returns, see
+        `agents.networks.layers.ValueScale`.
       normalise: they are then brought to mean 0 and variance 1 by what the player has seen so far, which is
         kept with the weights.
       memory: `lstm` or `gru` between hidden layers and head; empty: it sees the present only.

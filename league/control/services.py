@@ -349,7 +349,9 @@ class LeagueService:
     def exploitability(
         self, run_id: str, store: CheckpointStore, names: Sequence[str] = ()
     ) -> Exploitabilities:
-        """Returns what best responders win against players of a small game; see `league.exploitability`.
+        """Returns what best responders win against players of a small game.
+
+        See `league.study.exploitability`.
 
         Raises:
           NotFoundError. BadRequestError: the game is too large, or a player has no network.
@@ -361,7 +363,7 @@ class LeagueService:
     def distilled(
         self, run_id: str, store: CheckpointStore, players: Sequence[str] = (), decisions: int = 1_000_000
     ) -> tuple[Distilled, dict[str, float]]:
-        """Returns one player made of many, and their shares; see `league.teachers`. Raises: as there."""
+        """Returns one player made of many, and their shares. Raises: as `league.study.teachers`."""
         from league.study.teachers import distilled
 
         return distilled(self._views.snapshot(run_id), store, players=players, decisions=decisions)

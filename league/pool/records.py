@@ -231,7 +231,7 @@ class Changes:
 
 @dataclass(frozen=True)
 class EpisodeRecord:
-    """A stored game: see `agents.episode.Episode`. `moves` is None where only the heading was asked for."""
+    """A stored game, see `agents.acting.episode.Episode`. `moves`: None of a heading alone."""
 
     id: int
     run_id: str

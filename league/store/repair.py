@@ -1,4 +1,4 @@
-"""Mends what `league.db.check` finds, as far as what is left allows it.
+"""Mends what `league.store.check` finds, as far as what is left allows it.
 
 The series are the record of what was played: payoffs are counted anew from them. Weights that are gone stay
 gone: their players are retired, learners go back to what is whole. Whatever is done is said, and is an event.

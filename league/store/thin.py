@@ -1,7 +1,7 @@
 """Makes room: copies that a league hardly needs are retired, and weights that nothing points at are deleted.
 
-Which copies stay, `league.retention` says. What a person's game, an upload or another run points at stays on
-the disk whatever becomes of its player.
+Which copies stay, `league.pool.retention` says. What a person's game, an upload or another run points at
+stays on the disk whatever becomes of its player.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ def test_the_clusters_of_the_repository_are_what_ray_and_kubernetes_take() -> No
         ),
         (
             {"network": {"kind": "cmn"}},
-            "network.kind: 'cmn', did you mean cnn? allowed: mlp, cnn, attention, encoders, python:MODULE:FACTORY",
+            "network.kind: 'cmn', did you mean cnn? allowed: mlp, cnn, attention, encoders, python:MODULE",
         ),
         (
             {"network": {"kind": "python:tests.agents.own_networks:narrow"}},

@@ -90,7 +90,7 @@ class RLlibPlayer:
         legal: npt.NDArray[np.bool_],
         rng: np.random.Generator,
     ) -> npt.NDArray[np.int64]:
-        """Chooses an action for each row; see `agents.bots.Bot`."""
+        """Chooses an action for each row; see `agents.players.bots.Bot`."""
         hidden = np.array([self._observation(history) for history in game.histories(env)], np.float32)
         for k, (weight, bias) in enumerate(self._layers):
             hidden = hidden @ weight.T + bias

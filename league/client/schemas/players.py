@@ -137,7 +137,7 @@ class CommandList(BaseModel):
 
 
 class Standing(BaseModel):
-    """One row of the standings; see the fields of league.services.Standing."""
+    """One row of the standings; see the fields of `league.study.standings.Standing`."""
 
     rank: int
     player: str

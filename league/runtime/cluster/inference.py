@@ -92,7 +92,7 @@ class InferenceActor:
 
 
 class RemoteCentre:
-    """An `InferenceActor` as a worker sees it, see `agents.central.Centre`."""
+    """An `InferenceActor` as a worker sees it, see `agents.acting.central.Centre`."""
 
     def __init__(self, actor: Any) -> None:
         self._actor = actor
