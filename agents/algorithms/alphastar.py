@@ -5,38 +5,29 @@ The pull towards a teacher, which belongs to them, is every algorithm's: `learne
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import torch
 
-from agents.algorithms.algorithm import Algorithm, Update
+from agents.algorithms.algorithm import Update
 from agents.algorithms.config import LearningConfig
-from agents.algorithms.impala import vtrace_of
-from agents.algorithms.lanes import Lanes, lane_minibatches
+from agents.algorithms.impala import Impala, vtrace_of
+from agents.algorithms.lanes import Lanes
 from agents.algorithms.loss import Loss, actor_critic_loss, standardised
 from agents.networks.distributions import ActionDistribution
-from agents.prefetch import PrefetchedFragment
 from agents.returns import td_lambda, upgo
 
 
-class AlphaStar(Algorithm):
-    """−E[A log π] − c E[min(1, ρ) (G_upgo − V) log π]."""
+class AlphaStar(Impala):
+    """−E[A log π] − c E[min(1, ρ) (G_upgo − V) log π]; trajectories are gone through as IMPALA's."""
 
-    def batch(self, fragment: PrefetchedFragment, update: Update) -> Lanes:
-        return Lanes.of(fragment, update.config)
-
-    def losses(self, batch: Lanes, update: Update) -> Iterator[Loss]:
-        for inputs, lanes in lane_minibatches(batch, update.config, remembers=bool(update.spec.memory)):
-            legal = lanes.legal.flatten(0, 1)
-            heads = update.heads(inputs, legal)
-            yield alphastar_loss(
-                update.policy(heads, legal),
-                heads.value.reshape(lanes.steps + 1, lanes.count),
-                lanes,
-                update.config,
-                entropy_coefficient=update.entropy_coefficient,
-                value_std=update.value_std,
-            )
+    def loss(self, policy: ActionDistribution, values: torch.Tensor, lanes: Lanes, update: Update) -> Loss:
+        return alphastar_loss(
+            policy,
+            values,
+            lanes,
+            update.config,
+            entropy_coefficient=update.entropy_coefficient,
+            value_std=update.value_std,
+        )
 
 
 def alphastar_loss(

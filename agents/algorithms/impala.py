@@ -28,14 +28,19 @@ class Impala(Algorithm):
         for inputs, lanes in lane_minibatches(batch, update.config, remembers=bool(update.spec.memory)):
             legal = lanes.legal.flatten(0, 1)
             heads = update.heads(inputs, legal)
-            yield impala_loss(
-                update.policy(heads, legal),
-                heads.value.reshape(lanes.steps + 1, lanes.count),
-                lanes,
-                update.config,
-                entropy_coefficient=update.entropy_coefficient,
-                value_std=update.value_std,
-            )
+            values = heads.value.reshape(lanes.steps + 1, lanes.count)
+            yield self.loss(update.policy(heads, legal), values, lanes, update)
+
+    def loss(self, policy: ActionDistribution, values: torch.Tensor, lanes: Lanes, update: Update) -> Loss:
+        """Returns the loss over some columns; algorithms of the same trajectories put theirs here."""
+        return impala_loss(
+            policy,
+            values,
+            lanes,
+            update.config,
+            entropy_coefficient=update.entropy_coefficient,
+            value_std=update.value_std,
+        )
 
 
 def impala_loss(

@@ -10,6 +10,7 @@ import torch
 from agents.algorithms.config import LearningConfig
 from agents.networks.inputs import NetworkInputs
 from agents.prefetch import PrefetchedFragment
+from agents.returns import GAEReturns, gae
 
 
 @dataclass(frozen=True)
@@ -112,3 +113,14 @@ def begins_of(fragment: PrefetchedFragment) -> torch.Tensor:
 def discounts_of(fragment: PrefetchedFragment, config: LearningConfig) -> torch.Tensor:
     """Returns γ, 0 after a terminal decision, [T, B]."""
     return config.discount * (~fragment.terminal).float()
+
+
+def gae_of(fragment: PrefetchedFragment, config: LearningConfig) -> GAEReturns:
+    """Returns advantages and returns by the values noted while acting, [T, B]."""
+    return gae(
+        fragment.rewards,
+        discounts_of(fragment, config),
+        fragment.values[:-1],
+        fragment.values[-1],
+        lambda_=config.gae_lambda,
+    )

@@ -9,12 +9,11 @@ import torch
 
 from agents.algorithms.algorithm import Algorithm, Update
 from agents.algorithms.config import LearningConfig
-from agents.algorithms.lanes import begins_of, discounts_of
+from agents.algorithms.lanes import begins_of, gae_of
 from agents.algorithms.loss import Loss, actor_critic_loss, ratio_of
 from agents.networks.distributions import ActionDistribution
 from agents.networks.inputs import NetworkInputs
 from agents.prefetch import PrefetchedFragment
-from agents.returns import GAEReturns, gae
 
 
 @dataclass(frozen=True)
@@ -112,17 +111,6 @@ def ppo_loss(
         value_coefficient=value_coefficient,
         entropy_coefficient=entropy_coefficient,
         value_std=value_std,
-    )
-
-
-def gae_of(fragment: PrefetchedFragment, config: LearningConfig) -> GAEReturns:
-    """Returns advantages and returns by the values noted while acting, [T, B]."""
-    return gae(
-        fragment.rewards,
-        discounts_of(fragment, config),
-        fragment.values[:-1],
-        fragment.values[-1],
-        lambda_=config.gae_lambda,
     )
 
 

@@ -13,8 +13,8 @@ from torch import nn
 
 from agents.algorithms.algorithm import Algorithm
 from agents.algorithms.config import LearningConfig
+from agents.algorithms.lanes import gae_of
 from agents.algorithms.loss import Loss
-from agents.algorithms.ppo import gae_of
 from agents.algorithms.registry import algorithm_class
 from agents.errors import DivergenceError, WeightsError
 from agents.fragment import Fragment

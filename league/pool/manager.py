@@ -18,10 +18,11 @@ from agents.acting.seating import PairOutcome, Series, SeriesResult
 from league.config.players import PlayerConfig
 from league.config.run import RunConfig
 from league.errors import ConfigError, SteeringError
+from league.pool.journal import Journal
 from league.pool.matchmaker import Matchmaker
 from league.pool.orders import LearnerProgress, Order, SnapshotOrder, TakeoverOrder
 from league.pool.ratings import PoolRatings
-from league.pool.records import Changes, EventRecord, PairRow, PlayerRecord, SeriesRow, Snapshot
+from league.pool.records import Changes, PairRow, PlayerRecord, SeriesRow, Snapshot
 from league.pool.retention import needed
 from league.pool.steering import Steering
 from matchmaking.ratings.base import Rating, SeriesOutcome
@@ -56,18 +57,19 @@ class LeagueManager:
         sides = Sides(config.num_sides(), limited)
         self._ratings = PoolRatings(config.ratings, sides.count, snapshot.ratings)
         self._populations = {n: e.population.build() for n, e in self._entries.items() if e.population}
+        self._journal = Journal()
         self.matchmaker = Matchmaker(
-            config, self.players, self.payoff, self._ratings, sides, snapshot.run.next_series
+            config,
+            self.players,
+            self.payoff,
+            self._ratings,
+            sides,
+            snapshot.run.next_series,
+            self._journal,
         )
         for player in snapshot.players:
             self.matchmaker.note_member(player)
         self.orders: dict[str, Order] = {}
-        self._dirty_players: dict[str, None] = {}
-        self._dirty_pairs: dict[tuple[str, str], None] = {}
-        self._cleared_pairs: dict[tuple[str, str], None] = {}
-        self._series_rows: list[SeriesRow] = []
-        self._events: list[EventRecord] = []
-        self._episodes: list[Episode] = []
         self.steering = Steering(self)
         for player in snapshot.players:
             self._ratings.see(player)
@@ -93,7 +95,7 @@ class LeagueManager:
             self._ratings.begin(self.players[name])
         for bot in self.config.anchors:
             self.add(PlayerRecord(bot, "anchor", "frozen", bot=bot))
-        self._event("run_started", players=len(self.players))
+        self._journal.note("run_started", players=len(self.players))
 
     def add(self, player: PlayerRecord) -> None:
         """Takes a player into the pool, rated like anybody nobody has seen."""
@@ -140,15 +142,14 @@ class LeagueManager:
         generations = (series.generations[outcome.first], series.generations[outcome.second])
         in_first, in_second = (tuple(row) for row in outcome.counts.tolist())
         row = (generations, series.purpose, series.branch, in_first, in_second, outcome.margin, moves, pair)
-        self._series_rows.append(SeriesRow(series.number, first, second, *row))
+        self._journal.series.append(SeriesRow(series.number, first, second, *row))
         if first == second or generations != tuple(self.players[p].generation for p in (first, second)):
             return
         wins, draws, losses = outcome.wins, outcome.draws, outcome.losses
         if wins + draws + losses == 0:  # every episode broke down
             return
         self.payoff.record(first, second, wins, draws, losses, margin=outcome.margin, seats=outcome.counts)
-        self._dirty_pairs[min(first, second), max(first, second)] = None
-        self._dirty_players |= {first: None, second: None}
+        self._journal.pair_changed(first, second)
         if series.purpose == "training":
             self._update_qualities(first, second, wins)
         else:
@@ -162,7 +163,7 @@ class LeagueManager:
         counts = (0, result.episodes, 0), (0, 0, 0)
         total = float(result.scores[0])
         row = ((generation,) * 2, series.purpose, series.branch, *counts, total, result.moves)
-        self._series_rows.append(SeriesRow(series.number, name, name, *row))
+        self._journal.series.append(SeriesRow(series.number, name, name, *row))
         if series.purpose != "training" and generation == self.players[name].generation:
             self._ratings.rate_alone(self.players[name], result)
 
@@ -216,7 +217,7 @@ class LeagueManager:
             )
         )
         self._ratings.begin_copy(self.players[order.snapshot], parent.name, exact=False)
-        self._event("snapshot", order.snapshot, parent=parent.name, steps=steps)
+        self._journal.note("snapshot", order.snapshot, parent=parent.name, steps=steps)
         self.put(
             replace(
                 parent,
@@ -232,7 +233,7 @@ class LeagueManager:
         self.steering.snapshot_taken(order)
         if order.resets:
             self._forget(parent.name)
-            self._event("reset", parent.name, generation=order.next_generation)
+            self._journal.note("reset", parent.name, generation=order.next_generation)
 
     def taken_over(self, order: TakeoverOrder, steps: int, state: str | None) -> None:
         """Notes that a learner goes on as a copy of another.
@@ -255,7 +256,8 @@ class LeagueManager:
         )
         self._forget(order.player)
         self._ratings.begin_copy(self.players[order.player], order.source, exact=True)
-        self._event("inherited", order.player, source=order.source, **order.hyperparameters)
+        facts: dict[str, Any] = {"source": order.source, **order.hyperparameters}
+        self._journal.note("inherited", order.player, **facts)
 
     @property
     def roster_names(self) -> list[str]:
@@ -332,7 +334,7 @@ class LeagueManager:
 
     def keep_episodes(self, episodes: Sequence[Episode]) -> None:
         """Hands games that were written down on to the store."""
-        self._episodes += episodes
+        self._journal.episodes += episodes
 
     def survey(self) -> None:
         """Ranks the pool as a whole: Bradley-Terry, equilibrium, α-Rank, as ratings like any other."""
@@ -358,7 +360,7 @@ class LeagueManager:
 
     def note(self, kind: str, player: str | None = None, *, actor: str | None = None, **data: Any) -> None:
         """Adds an event to what will be written. Args: actor: who wanted it."""
-        self._events.append(EventRecord(kind, player, data, actor=actor))
+        self._journal.note(kind, player, actor=actor, **data)
 
     def changes(
         self,
@@ -377,35 +379,30 @@ class LeagueManager:
           history: also append the changed ratings to the record.
           metrics: a row for the charts. doing: what the run's processes are at.
         """
-        self._events += self.matchmaker.take_events()
+        journal = self._journal
         return Changes(
             play_seconds=play_seconds,
             moves=moves,
             games=games,
             next_series=self.matchmaker.next_series,
-            players=[self._with_totals(self.players[name]) for name in self._dirty_players],
-            pairs=[self._pair_row(*pair) for pair in self._dirty_pairs],
-            cleared_pairs=list(self._cleared_pairs),
-            series=list(self._series_rows),
+            players=[self._with_totals(self.players[name]) for name in journal.players],
+            pairs=[self._pair_row(*pair) for pair in journal.pairs],
+            cleared_pairs=list(journal.cleared),
+            series=list(journal.series),
             ratings=self._ratings.changed(),
             history=self._ratings.unrecorded() if history else {},
             steps={n: self.players[n].steps for n in self._ratings.unrecorded_players} if history else {},
-            events=list(self._events),
+            events=list(journal.events),
             metrics=metrics,
             commands=list(self.steering.finished),
             entries=list(self.steering.entries),
-            episodes=list(self._episodes),
+            episodes=list(journal.episodes),
             doing=doing,
         )
 
     def written(self, changes: Changes) -> None:
         """Forgets changes that are safely stored."""
-        self._dirty_players.clear()
-        self._dirty_pairs.clear()
-        self._cleared_pairs.clear()
-        self._series_rows.clear()
-        self._events.clear()
-        self._episodes.clear()
+        self._journal.clear()
         self.steering.finished.clear()
         self.steering.entries.clear()
         self._ratings.written(history=bool(changes.history))
@@ -447,10 +444,7 @@ class LeagueManager:
 
     def _forget(self, player: str) -> None:
         """Clears the results and the ratings of somebody who is somebody else now."""
-        for pair in self.payoff.clear(player):
-            self._dirty_players |= dict.fromkeys(pair)
-            self._dirty_pairs.pop(pair, None)
-            self._cleared_pairs[pair] = None
+        self._journal.pairs_cleared(self.payoff.clear(player))
         self._ratings.begin(self.players[player])
 
     def _update_qualities(self, me: str, beaten: str, wins: int) -> None:
@@ -469,12 +463,9 @@ class LeagueManager:
             self.matchmaker.note_member(player)
             self._ratings.see(player)
         self.players[player.name] = player
-        self._dirty_players[player.name] = None
+        self._journal.player_changed(player.name)
 
     def _pair_row(self, first: str, second: str) -> PairRow:
         raw, decayed = self.payoff.raw(first, second), self.payoff.decayed(first, second)
         in_first, in_second = self.payoff.by_seat(first, second).astype(int).tolist()
         return PairRow(first, second, raw.row, decayed.row, (tuple(in_first), tuple(in_second)))
-
-    def _event(self, kind: str, player: str | None = None, **data: Any) -> None:
-        self._events.append(EventRecord(kind, player, data))

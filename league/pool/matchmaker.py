@@ -11,8 +11,9 @@ import numpy as np
 from agents.acting.seating import Series, SeriesResult
 from league.config.players import PlayerConfig
 from league.config.run import RunConfig
+from league.pool.journal import Journal
 from league.pool.ratings import PoolRatings
-from league.pool.records import HUMAN, EventRecord, PlayerRecord
+from league.pool.records import HUMAN, PlayerRecord
 from matchmaking.errors import DuplicateResultError, ResultError
 from matchmaking.evaluation import TRIES
 from matchmaking.payoff import PayoffMatrix, Pool
@@ -38,8 +39,12 @@ class Matchmaker:
         ratings: PoolRatings,
         sides: Sides,
         next_series: int,
+        journal: Journal,
     ) -> None:
-        """Args: players, payoff, ratings: the league's own; what is drawn follows them as they change."""
+        """Args:
+        players, payoff, ratings: the league's own; what is drawn follows them as they change.
+        journal: where verifications are told of.
+        """
         self._players, self._payoff, self._ratings = players, payoff, ratings
         self.sides = sides
         self.next_series = next_series
@@ -52,7 +57,7 @@ class Matchmaker:
         self._opposite = [Roster() for _ in every] if sides.limited else [self._roster for _ in every]
         self._memos: dict[tuple[str, int], Memo] = {}
         self._verified: set[tuple[str, str]] = set()
-        self._events: list[EventRecord] = []
+        self._journal = journal
         self.configure(config)
 
     def configure(self, config: RunConfig) -> None:
@@ -94,11 +99,6 @@ class Matchmaker:
     def verify_again(self, player: str) -> None:
         """Lets a player's next verification be told of again."""
         self._verified = {(p, branch) for p, branch in self._verified if p != player}
-
-    def take_events(self) -> list[EventRecord]:
-        """Returns what people should hear of since the last call."""
-        events, self._events = self._events, []
-        return events
 
     def take_back(self, series: Series) -> None:
         """Notes that a series has come back."""
@@ -199,8 +199,9 @@ class Matchmaker:
         if branch.startswith("verify") and (players[0], branch) not in self._verified:
             self._verified.add((players[0], branch))  # once a snapshot: the feed is for people
             rate = self._payoff.win_rate(players[0], players[1])
-            facts = {"branch": branch, "opponent": players[1], "win_rate": round(rate, 3)}
-            self._events.append(EventRecord("verification", players[0], facts))
+            self._journal.note(
+                "verification", players[0], branch=branch, opponent=players[1], win_rate=round(rate, 3)
+            )
         self._leased[series.number] = series
         return series
 
