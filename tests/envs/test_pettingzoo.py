@@ -170,7 +170,7 @@ def test_a_process_that_crashes_or_hangs_costs_its_own_episode(fault: str, compl
         due = table.due()
     with pytest.raises(GameContractError, match=complaint):
         table.step([0, 0], due)
-    table._patience = 20.0
+    table._answer_seconds = 20.0
     table.restart()
     assert table.reset(1).seats == [0, 1]
     table.close()

@@ -69,7 +69,7 @@ def test_a_league_of_the_earlier_program_is_shown_and_goes_on(written: Path) -> 
     assert now == then
     before = steps_of(home)
     assert set(LEARNERS) <= before.keys()
-    league(home, "runs", "edit", "latest", "stop.moves=410000")
+    league(home, "runs", "edit", "latest", "stop.moves=395000")
     league(home, "run", "--resume", "latest", "--no-web")
     after = steps_of(home)
     assert all(after[name] > before[name] for name in LEARNERS), "each learner goes on from its state"
