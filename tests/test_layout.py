@@ -6,6 +6,7 @@ import ast
 import importlib
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -110,3 +111,20 @@ def test_where_do_i_change_names_one_file_each() -> None:
     assert len(rows) >= 10
     for _, target in rows:
         assert (ROOT / "docs" / target).resolve().is_file(), target
+
+
+@pytest.mark.parametrize(
+    ("module", "heavy"),
+    [
+        ("league.config.run", "torch ray"),
+        ("league.runtime.coordinator", "torch ray"),
+        ("league.client.synchronous.client", "torch ray sqlalchemy"),
+        ("league.cli.app", "torch ray pyspiel"),
+        ("envs.registry", "torch pyspiel numba"),
+    ],
+)
+def test_what_needs_little_imports_little(module: str, heavy: str) -> None:
+    """A coordinator that imported torch would hold 150 MB more; a command would take a second longer."""
+    program = f"import sys, {module}; print(*({set(heavy.split())} & set(sys.modules)))"
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == ""

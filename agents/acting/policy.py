@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,30 +11,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from agents.acting.bot import Bot
 from agents.networks.build import linear_layers
-from envs.actions import Actions
-from envs.vector_game import VectorGame
-
-
-@runtime_checkable
-class Bot(Protocol):
-    """A player of fixed strength without a network."""
-
-    def act(
-        self,
-        game: VectorGame,
-        env: npt.NDArray[np.int32],
-        legal: npt.NDArray[np.bool_],
-        rng: np.random.Generator,
-    ) -> Actions:
-        """Chooses an action for each row.
-
-        Args:
-          game: the batch, for bots that look at the position itself.
-          env: whose turn it is in which game, [R].
-          legal: bool [R, A].
-          rng: the only source of chance.
-        """
 
 
 class NetworkPolicy:

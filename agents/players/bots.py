@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyspiel
 
-from agents.acting.policy import Bot
+from agents.acting.bot import Bot
 from agents.errors import UnknownBotError
 from envs.actions import Actions, random_moves
 from envs.spec import GameSpec
