@@ -193,7 +193,7 @@ class Mixture:
                 return Match(context.me, context.draw(candidates, chances), branch)
         selves = context.self_or_mains()
         if not selves:
-            raise RosterError(f"{context.me} finds nobody to meet; add a main for the other sides")
+            raise RosterError(f"{context.me} has no opponent to meet; add a main for the other sides")
         return Match(context.me, context.pick(selves), "self_play")
 
     def targets(self, me: str, roster: Roster) -> Pool:

@@ -152,6 +152,6 @@ def _points(players: Sequence[str], rounds: Sequence[Sequence[MatchScore]]) -> d
 def _require_players(players: Sequence[str], least: int) -> None:
     twice = sorted({p for p in players if players.count(p) > 1})
     if twice:
-        raise MatchmakingError(f"players: {', '.join(twice)} is there more than once")
+        raise MatchmakingError(f"players: {', '.join(twice)} is listed more than once")
     if len(players) < least:
         raise MatchmakingError(f"a tournament needs {least} players or more, got {len(players)}")

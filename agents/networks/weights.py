@@ -85,7 +85,7 @@ def load_network(data: bytes) -> tuple[nn.Module, NetworkSpec]:
         network = networks.build(spec, seed=0)
         network.load_state_dict(of_network(tensors) or tensors)
     except (KeyError, TypeError, RuntimeError) as error:
-        raise WeightsError(f"a checkpoint whose weights and network differ: {error}") from error
+        raise WeightsError(f"the checkpoint's weights do not fit its network: {error}") from error
     return network, spec
 
 

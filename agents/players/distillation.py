@@ -63,9 +63,9 @@ def distil(
       AgentError: somebody remembers, or nobody is there.
     """
     if spec.memory or any(p.memory_size for p in players):
-        raise AgentError("distillation is of networks that do not remember (network.memory)")
+        raise AgentError("distillation supports only networks without memory (network.memory)")
     if game.spec.observation_parts or game.spec.action_size:
-        raise AgentError("distillation is of games with one observation array and discrete actions")
+        raise AgentError("distillation supports only games with one observation array and discrete actions")
     if not players:
         raise AgentError("nobody to distil: no player with a network")
     chances = np.asarray(shares, np.float64) / np.sum(shares)

@@ -124,7 +124,7 @@ def imitate(
       AgentError: the network remembers; decisions are learnt one by one.
     """
     if spec.memory:
-        raise AgentError("imitation is of networks that do not remember (network.memory)")
+        raise AgentError("imitation supports only networks without memory (network.memory)")
     d = demonstrations
     rng = torch.Generator().manual_seed(seed)
     games = np.unique(d.game)

@@ -91,7 +91,7 @@ class PettingZooGame(VectorGame):
         image = ImageOptions(image_size, grayscale, frame_stack)
         named, continuous = observations == "named", actions == "continuous"
         if named and seat_indicator:
-            raise GameError(f"{game_id}: seat_indicator is of observations=flat")
+            raise GameError(f"{game_id}: seat_indicator needs observations=flat")
         options = TableOptions(bins, False, max_episode_steps, image, named, continuous)
         if not named:
             first = Table(game_id, make, options)
@@ -311,7 +311,7 @@ def _team_numbers(game_id: str, names: Sequence[str], teams: str | Sequence[Any]
 
 def _require_known(game_id: str, parameter: str, value: str, known: tuple[str, ...]) -> None:
     if value not in known:
-        raise GameError(f"{game_id}: {parameter}={value}; it is {' or '.join(known)}")
+        raise GameError(f"{game_id}: {parameter}={value}; allowed: {', '.join(known)}")
 
 
 def _own_mask(

@@ -75,9 +75,13 @@ class PlayerConfig(Section):
     @model_validator(mode="after")
     def _matching_fits_the_role(self) -> PlayerConfig:
         if self.opponents is None and (self.targets is not None or self.reset_probability > 0.0):
-            raise ValueError("targets and reset_probability go with opponents; the role has its own rule")
+            raise ValueError(
+                "targets and reset_probability need opponents; without it the role's own rule applies"
+            )
         if self.opponents is not None and self.matching:
-            raise ValueError("matching belongs to the role's own rule, which opponents replaces")
+            raise ValueError(
+                "matching sets the role's own rule, which opponents replaces; use one of the two"
+            )
         fields = {f.name: f for f in dataclasses.fields(ROLE_RULES[self.role])}
         allowed = [name for name in fields if name not in ("min_steps", "max_steps")]
         for key, value in self.matching.items():

@@ -92,7 +92,7 @@ class RunConfig(Section):
                 raise ValueError(f"players: {name}: {problem}")
         duplicates = {a for a in self.anchors if self.anchors.count(a) > 1}
         if duplicates:
-            raise ValueError(f"anchors: {', '.join(sorted(duplicates))} is there more than once")
+            raise ValueError(f"anchors: {', '.join(sorted(duplicates))} is listed more than once")
         batch = self.rollout.fragment_length * self.rollout.fragment_lanes
         for learner in [self.learner, *(p.learner for p in self.players if p.learner)]:
             if learner.minibatch > batch:

@@ -122,7 +122,7 @@ class AccessService:
           NotFoundError. ConflictError: it is the one that asks; nobody might be left who can make another.
         """
         if token_id == by.token_id:
-            raise ConflictError("a token does not revoke itself; use another admin token, or `league token`")
+            raise ConflictError("a token cannot revoke itself; use another admin token, or `league token`")
         record = self._repository.revoke(token_id)
         with self._lock:
             self._believed.clear()

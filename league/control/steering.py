@@ -386,7 +386,7 @@ class ControlService:
                 try:
                     make_bot(plain, spec_of(run.game), 0)
                 except UnknownBotError as error:
-                    raise BadRequestError(f"players: nobody in run {run.id} is {name!r}; {error}") from error
+                    raise BadRequestError(f"players: no player {name!r} in run {run.id}; {error}") from error
 
     def require_allowed_code(self, where: str, code: str, by: Principal) -> None:
         """Raises: ForbiddenError: a game or a network is code of a module that this server does not run."""

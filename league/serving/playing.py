@@ -154,10 +154,10 @@ class PlayService:
         """Takes the person's last move back. Raises: ConflictError: rated, over, or there is none."""
         play = self._plays.get(play_id)
         if play.rated or play.state != "playing":
-            raise ConflictError("rated and finished games take nothing back")
+            raise ConflictError("moves of rated or finished games cannot be taken back")
         turns = [k for k, seat in enumerate(play.seats) if seat == play.seat]
         if not turns:
-            raise ConflictError("there is nothing to take back yet")
+            raise ConflictError("there is no move to take back yet")
         kept = self._plays.keep(
             play.id, len(play.actions), play.actions[: turns[-1]], play.seats[: turns[-1]]
         )
@@ -265,7 +265,7 @@ class PlayService:
             return int(table.policy.act(table.game, turns.env, turns.legal, rng)[0])
         heads = _asked(table, turns)[0]
         if len(table.spec.action_factors) != 1:
-            raise ConflictError("people play games whose actions have one part")
+            raise ConflictError("people can play only games whose actions have one part")
         chances = probabilities(heads[:, :-1], turns.legal)[0]
         return int(rng.choice(len(chances), p=chances))
 

@@ -132,7 +132,7 @@ def test_what_does_not_go_together_is_said() -> None:
         envs.make("python:tests.envs.space_games:Aim(observations=named)", 1)
     with pytest.raises(GameError, match="actions=continuous needs a Box"):
         envs.make("python:tests.envs.space_games:SignAndSide(actions=continuous)", 1)
-    with pytest.raises(GameError, match=r"observations=nested; it is flat or named"):
+    with pytest.raises(GameError, match=r"observations=nested; allowed: flat, named"):
         envs.make("python:tests.envs.space_games:SignAndSide(observations=nested)", 1)
     named = envs.spec_of(NAMED)
     with pytest.raises(AgentError, match=r"encoders\.kamera: .* shows body\.speed, camera, gear"):

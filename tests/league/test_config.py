@@ -103,7 +103,7 @@ def test_the_clusters_of_the_repository_are_what_ray_and_kubernetes_take() -> No
             {"anchors": ["random", "mtcs:20"]},
             "anchors[1]: unknown bot 'mtcs:20'; known: random, mcts:SIMULATIONS",
         ),
-        ({"anchors": ["random", "random"]}, "anchors: random is there more than once"),
+        ({"anchors": ["random", "random"]}, "anchors: random is listed more than once"),
         (
             {"players": [{"role": "main", "snapshot": {"min_steps": 9, "max_steps": 5}}]},
             "players[0].snapshot: min_steps 9 is above max_steps 5",
@@ -134,7 +134,7 @@ def test_the_clusters_of_the_repository_are_what_ray_and_kubernetes_take() -> No
         ),
         (
             {"players": [{"role": "main", "targets": "mains"}]},
-            "targets and reset_probability go with opponents",
+            "targets and reset_probability need opponents",
         ),
         (
             {"players": [{"role": "main", "matching": {"pfsp_share": 0.9, "verification_share": 0.2}}]},

@@ -113,7 +113,7 @@ def test_the_command_plays_prints_and_refuses(stores: Stores, played_run: str) -
     assert "Elo points above random" in shown.stdout
     for arguments, message in (
         (["main.0", "nobody"], "no player 'nobody'"),
-        (["main.0", "main.0"], "main.0 is there more than once"),
+        (["main.0", "main.0"], "main.0 is listed more than once"),
         (["main.0", "random", "--precision", "0"], "precision: 0.0 must lie in"),
         (["main.0", "random", "--format", "swiss", "--rounds", "5"], "rounds: 5 must lie in [1, 1]"),
     ):

@@ -88,7 +88,7 @@ def test_a_swiss_pairs_equals_and_finds_the_order_in_few_rounds() -> None:
     ("make", "message"),
     [
         (lambda: RoundRobin(("a",)), "2 players or more"),
-        (lambda: RoundRobin(("a", "b", "a")), "a is there more than once"),
+        (lambda: RoundRobin(("a", "b", "a")), "a is listed more than once"),
         (lambda: Swiss(("a", "b", "c"), 4), r"rounds: 4 must lie in \[1, 3\] for 3 players"),
         (lambda: Swiss(("a", "b"), 0), "rounds: 0"),
         (lambda: Gauntlet(("a",), ("a",)), "not the challenger itself"),

@@ -121,7 +121,7 @@ async def upload_checkpoint(
     """
     data = await request.body()
     if not data:
-        raise BadRequestError("the body is empty; it is the file's bytes")
+        raise BadRequestError("the body is empty; send the file's bytes")
     sha, upload = await run_in_threadpool(control.upload, data, network or None, who)
     return Checkpoint(sha256=sha, kind=upload.kind, bytes=len(upload.data), summary=upload.summary)
 

@@ -50,7 +50,7 @@ def list_matches(
 ) -> Response:
     """Series of a run, newest first."""
     if player is None and (opponent is not None or outcome is not None):
-        raise BadRequestError("opponent and outcome go with player")
+        raise BadRequestError("opponent and outcome need player")
     before = decode(cursor, float, int, int)
     result = league.matches(
         run_id,

@@ -99,7 +99,7 @@ class PlayRepository:
             if row is None:
                 raise NotFoundError(f"no game {play_id!r}")
             if len(row.actions) != known or row.state != "playing":
-                raise ConflictError("this game has gone on elsewhere; look at it again")
+                raise ConflictError("this game has moved on in another window; reload it")
             row.actions, row.seats = list(actions), list(seats)
             return _record(row)
 
