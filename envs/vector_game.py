@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from envs.errors import GameError
 from envs.spec import GameSpec
 
 
@@ -80,6 +81,27 @@ class VectorGame(ABC):
     @abstractmethod
     def histories(self, envs: npt.NDArray[np.integer[Any]]) -> list[list[int]]:
         """Returns the actions since the start of the current episode, chance included, of each named game."""
+
+    def blank(self, num_envs: int) -> VectorGame:
+        """Returns a batch of the same kind, to copy positions into.
+
+        Raises:
+          GameError: positions of this game cannot be copied, so that nobody can search in it.
+        """
+        raise GameError(f"positions of {self.spec.game_id} cannot be copied, so nobody can search in it")
+
+    def copy_games(
+        self,
+        source: VectorGame,
+        origins: npt.NDArray[np.integer[Any]],
+        targets: npt.NDArray[np.integer[Any]],
+    ) -> None:
+        """Copies positions: game `origins[k]` of `source` becomes game `targets[k]` of this batch.
+
+        Args:
+          source: made by the same class for the same game, perhaps this batch. origins, targets: [K].
+        """
+        raise GameError(f"positions of {self.spec.game_id} cannot be copied, so nobody can search in it")
 
     def take_errors(self) -> list[str]:
         """Returns why episodes were aborted since the last call, a line each."""

@@ -6,13 +6,14 @@ A game says how a batch is observed and advanced; both are compiled loops over t
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numba
 import numpy as np
 import numpy.typing as npt
 
 from envs.errors import GameError, IllegalActionError
+from envs.native.copying import copy_state
 from envs.spec import GameSpec
 from envs.vector_game import Step, Turns, VectorGame
 
@@ -36,6 +37,9 @@ class NativeTurns(VectorGame):
     A subclass keeps its own state, writes `_obs`, `_legal` and `_seat` in `_observe`, plays in `_advance`,
     where it writes `_rewards` and `_ended`, keeps `_history` and `_ply` and resets what has ended.
     """
+
+    # The arrays of a subclass that make a position, for `copy_games`; it offers `blank`, too, if it has any.
+    position_arrays: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
         self, spec: GameSpec, num_envs: int, seed: int | None, longest: int, *, forfeit_illegal: bool
@@ -76,6 +80,14 @@ class NativeTurns(VectorGame):
         self._advance(chosen, allowed)
         # The only rewards come with the end, so an ended game's return is its last reward.
         return Step(self._rewards, self._ended, self._truncated, self._rewards)
+
+    def copy_games(
+        self,
+        source: VectorGame,
+        origins: npt.NDArray[np.integer[Any]],
+        targets: npt.NDArray[np.integer[Any]],
+    ) -> None:
+        copy_state(self, source, (*self.position_arrays, "_ply", "_history", "_random"), origins, targets)
 
     def histories(self, envs: npt.NDArray[np.integer[Any]]) -> list[list[int]]:
         return [self._history[e, : self._ply[e]].tolist() for e in envs]

@@ -8,6 +8,8 @@ player's), 3–5 up.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numba
 import numpy as np
 import numpy.typing as npt
@@ -112,6 +114,8 @@ def _advance(
 class Breakthrough(NativeTurns):
     """Observations are uint8 [3, rows, columns]: the mover's pawns, the opponent's, and which way it goes."""
 
+    position_arrays: ClassVar[tuple[str, ...]] = ("_board", "_pawns")
+
     def __init__(
         self,
         num_envs: int,
@@ -147,6 +151,10 @@ class Breakthrough(NativeTurns):
         self._board = np.zeros((num_envs, rows, columns), np.int8)
         self._pawns = np.zeros((num_envs, 2), np.int32)
         _setup_all(self._board, self._pawns, self._ply)
+
+    def blank(self, num_envs: int) -> Breakthrough:
+        _, rows, columns = self.spec.observation_shape
+        return Breakthrough(num_envs, None, rows, columns, forfeit_illegal=self._forfeit)
 
     def _observe(self) -> None:
         _observe(self._board, self._ply, self._obs, self._legal, self._seat)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from envs.errors import GameError, IllegalActionError
+from envs.native.copying import copy_state
 from envs.spec import GameSpec, SeatSpec
 from envs.vector_game import Step, Turns, VectorGame
 
@@ -161,6 +162,19 @@ class ConnectFour(VectorGame):
         )
         # The only rewards come with the end, so an ended game's return is its last reward.
         return Step(self._rewards, self._ended, self._truncated, self._rewards)
+
+    def blank(self, num_envs: int) -> ConnectFour:
+        return ConnectFour(num_envs, forfeit_illegal=self._forfeit)
+
+    def copy_games(
+        self,
+        source: VectorGame,
+        origins: npt.NDArray[np.integer[Any]],
+        targets: npt.NDArray[np.integer[Any]],
+    ) -> None:
+        copy_state(
+            self, source, ("_stones", "_planes", "_heights", "_ply", "_to_move", "_history"), origins, targets
+        )
 
     def histories(self, envs: npt.NDArray[np.integer[Any]]) -> list[list[int]]:
         return [self._history[e, : self._ply[e]].tolist() for e in envs]

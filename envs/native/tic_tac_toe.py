@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numba
 import numpy as np
 import numpy.typing as npt
@@ -69,6 +71,8 @@ def _advance(
 class TicTacToe(NativeTurns):
     """Three in a row. Observations are uint8 [2, 3, 3]: the mover's stones, then the opponent's."""
 
+    position_arrays: ClassVar[tuple[str, ...]] = ("_stones",)
+
     def __init__(self, num_envs: int, seed: int | None = None, *, forfeit_illegal: bool = False) -> None:
         """Args: num_envs: games. seed: unused, there is no chance. forfeit_illegal: see `step`."""
         box = spaces.Box(0, 1, (2, 3, 3), np.uint8)
@@ -78,6 +82,9 @@ class TicTacToe(NativeTurns):
         )
         super().__init__(spec, num_envs, seed, 9, forfeit_illegal=forfeit_illegal)
         self._stones = np.zeros((num_envs, 2), np.int64)
+
+    def blank(self, num_envs: int) -> TicTacToe:
+        return TicTacToe(num_envs, forfeit_illegal=self._forfeit)
 
     def _observe(self) -> None:
         flat = self._obs.reshape(self.num_envs, 2, 9)

@@ -148,6 +148,27 @@ class OpenSpielGame(VectorGame):
             self._observe_all()
         return Step(self._rewards, self._ended, self._truncated, self._returns)
 
+    def blank(self, num_envs: int) -> OpenSpielGame:
+        if self._rngs or self._own_games:
+            raise GameError(f"{self.spec.game_id} has chance, which a search cannot look through")
+        name = self.spec.game_id.partition(":")[2]
+        return OpenSpielGame(name, num_envs, forfeit_illegal=self._forfeit)
+
+    def copy_games(
+        self,
+        source: VectorGame,
+        origins: npt.NDArray[np.integer[Any]],
+        targets: npt.NDArray[np.integer[Any]],
+    ) -> None:
+        if not isinstance(source, OpenSpielGame):
+            raise GameError(f"{self.spec.game_id} copies no positions of {source.spec.game_id}")
+        states, obs, legal, seat = source._states, source._obs, source._legal, source._seat
+        copies = [states[k].clone() for k in origins.tolist()]
+        for k, state in zip(targets.tolist(), copies, strict=True):
+            self._states[k] = state
+        self._obs[targets], self._legal[targets] = obs[origins], legal[origins]
+        self._seat[targets] = seat[origins]
+
     def histories(self, envs: npt.NDArray[np.integer[Any]]) -> list[list[int]]:
         return [self._states[e].history() for e in envs]
 

@@ -79,6 +79,9 @@ def add_player(
     ] = None,
     file: Annotated[Path | None, typer.Option(help="Weights: safetensors, ONNX or TorchScript.")] = None,
     network: Annotated[str | None, typer.Option(help="Of plain safetensors: the network as JSON.")] = None,
+    search: Annotated[
+        int | None, typer.Option(help="Positions that its network looks at before each move.")
+    ] = None,
     label: Annotated[str | None, typer.Option(help="A name for people.")] = None,
     home: Home = None,
     server: Server = None,
@@ -98,7 +101,9 @@ def add_player(
         if source is not None:
             other, colon, player = source.partition(":")
             where = (find_run(client, other).id, player) if colon else (run_id, source)
-        command = client.add_player(run_id, name, checkpoint=sha, source=where, bot=bot, url=url, label=label)
+        command = client.add_player(
+            run_id, name, checkpoint=sha, source=where, bot=bot, url=url, search=search, label=label
+        )
         _say_command(client, command, as_json)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from league.control.inputs import require_host
@@ -19,7 +19,8 @@ class NewPlayer:
     """Somebody who is to join a run: exactly one of the sources.
 
     `upload`: sha256 of uploaded weights. `source_run`, `source_player`: a player of this or another run.
-    `bot`: random, mcts:N. `url`: of a remote policy.
+    `bot`: random, mcts:N. `url`: of a remote policy. `search`: with weights, positions their network looks
+    at before each move.
     """
 
     name: str
@@ -27,6 +28,7 @@ class NewPlayer:
     source_run: str | None = None
     source_player: str | None = None
     bot: str | None = None
+    search: int | None = None
     url: str | None = None
     label: str | None = None
     tags: tuple[str, ...] = ()
@@ -42,6 +44,8 @@ class PlayerSources:
 
     def data_of(self, run: RunRecord, new: NewPlayer) -> dict[str, Any]:
         """Returns what the command that adds a player says of it. Raises: BadRequestError, NotFoundError."""
+        if new.search is not None:
+            return self._searching(run, new)
         given = [x for x in (new.upload, new.source_player, new.bot, new.url) if x is not None]
         if len(given) != 1:
             raise BadRequestError("give exactly one of: checkpoint, from, bot, url")
@@ -58,8 +62,16 @@ class PlayerSources:
         source_run = new.source_run or run.id
         source = self._pages.player(source_run, new.source_player or "")
         if source.bot is not None:
-            return {"bot": source.bot}
+            weights = {} if source.checkpoint is None else {"checkpoint": source.checkpoint}
+            return {"bot": source.bot, **weights}
         return {"checkpoint": self.weights_of(source), "steps": source.steps, "source": source_run}
+
+    def _searching(self, run: RunRecord, new: NewPlayer) -> dict[str, Any]:
+        """Returns the same of a network that is to look ahead. Raises: BadRequestError: it is none."""
+        data = self.data_of(run, replace(new, search=None))
+        if "checkpoint" not in data or "bot" in data:
+            raise BadRequestError("search: only of a player or an upload with a network of League's")
+        return {**data, "bot": f"search:{new.search}"}
 
     def weights_of(self, player: PlayerRecord) -> str:
         """Returns the sha256 of weights that stay: of a learning player, a copy of where it is."""

@@ -379,9 +379,10 @@ class ControlService:
         from agents.errors import UnknownBotError
         from agents.players.bots import make_bot
         from league.config.sides import spec_of
+        from league.study.tournaments import plain_name
 
         for name in names:
-            plain = name.removesuffix("@start")
+            plain = plain_name(name)
             if not self._pages.has_player(run.id, plain):
                 try:
                     make_bot(plain, spec_of(run.game), 0)

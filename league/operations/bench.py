@@ -19,6 +19,7 @@ import torch
 import envs
 from agents.acting.collector import Collector
 from agents.acting.policy import NetworkPolicy
+from agents.acting.search import SearchPolicy
 from agents.acting.seating import Series
 from agents.algorithms.config import LearningConfig
 from agents.fragment import Fragment
@@ -31,6 +32,7 @@ from league.config.run import RunConfig
 from league.runtime.supervisor import Supervisor
 
 GAME, NUM_ENVS, OPPONENTS = "native:connect_four", 4096, 16
+TREES, SIMULATIONS = 1024, 16
 END_TO_END = {
     "game": GAME,
     "players": [{"role": "main", "snapshot": {"min_steps": 1_000_000, "max_steps": 2_000_000}}],
@@ -57,6 +59,8 @@ def measure_parts(repeats: int = 5, seconds: float = 1.0) -> list[Figure]:
         f"forward over {OPPONENTS} policies, rows/s": _forward_alone(),
         "learner alone, decisions/s": _learner_alone(),
         f"play against {OPPONENTS} opponents, moves/s": _play_alone(),
+        f"one network over {TREES:,} positions, rows/s": _network_alone(),
+        f"search, {TREES:,} trees of {SIMULATIONS}, simulations/s": _search_alone(),
     }
     rates: dict[str, list[float]] = {name: [] for name in parts}
     for part in parts.values():
@@ -99,6 +103,29 @@ def _game_alone() -> Callable[[], int]:
         return NUM_ENVS
 
     return play
+
+
+def _network_alone() -> Callable[[], int]:
+    game = envs.make(GAME, TREES, 0)
+    policy = NetworkPolicy(build(_network(), 0), resolve_precision("auto"))
+
+    def look() -> int:
+        policy.heads(game.turns().obs.reshape(TREES, -1))
+        return TREES
+
+    return look
+
+
+def _search_alone() -> Callable[[], int]:
+    game, env = envs.make(GAME, TREES, 0), np.arange(TREES, dtype=np.int32)
+    policy = NetworkPolicy(build(_network(), 0), resolve_precision("auto"))
+    search = SearchPolicy(policy, game.spec, SIMULATIONS)
+
+    def look_ahead() -> int:
+        search.search(game, env)
+        return TREES * SIMULATIONS
+
+    return look_ahead
 
 
 def _network() -> NetworkSpec:

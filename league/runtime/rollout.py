@@ -306,7 +306,9 @@ class RolloutPlayer:
         return build(self._config.network_spec(self._config.roster()[name], self._spec), 0)
 
     def _frozen_policy(self, name: str, player: FrozenPlayer) -> Policy:
-        if self._centre is not None and player.checkpoint is not None and self._config.is_central(name):
+        is_network = player.checkpoint is not None and player.bot is None
+        if self._centre is not None and is_network and self._config.is_central(name):
+            assert player.checkpoint is not None  # noqa: S101  the same
             self._centre.hold(player.checkpoint)
             return CentralPolicy(player.checkpoint, self._centre)
         policy = load_policy(

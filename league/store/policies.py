@@ -1,7 +1,7 @@
 """A member of the pool made to play: its bot, its checkpoint, or a learning one as it was last stored.
 
 Besides the bots that `agents` knows, a bot's id may be `onnx:SHA256` or `torchscript:SHA256`, a model in the
-checkpoint store, or a URL, a policy that lives elsewhere.
+checkpoint store, `search:N`, a network that looks ahead, or a URL, a policy that lives elsewhere.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import torch
 from torch import nn
 
 from agents.acting.policy import NetworkPolicy, Policy
-from agents.errors import WeightsError
+from agents.acting.search import SearchPolicy
+from agents.errors import UnknownBotError, WeightsError
 from agents.networks import weights
 from agents.players.bots import make_bot
 from agents.players.exported import ExportedPolicy, OnnxModel, TorchScriptModel
@@ -19,6 +20,8 @@ from envs.spec import GameSpec
 from league.errors import CheckpointError
 from league.store.checkpoints import CheckpointStore
 
+# `search:N` beside a checkpoint: its network looks at N positions before each move.
+SEARCH, MOST_SIMULATIONS = "search", 4096
 MODELS: dict[str, type[OnnxModel] | type[TorchScriptModel]] = {
     "onnx": OnnxModel,
     "torchscript": TorchScriptModel,
@@ -38,7 +41,7 @@ def load_policy(
 
     Args:
       bot: its id, for a bot, a model or a URL.
-      checkpoint: sha256 of its weights or of its learning state, for a network.
+      checkpoint: sha256 of its weights or of its learning state, for a network; of `search:N` too.
       seed: of a bot that draws. dtype: of the network's arithmetic.
 
     Raises:
@@ -55,6 +58,12 @@ def load_policy(
             return ExportedPolicy(MODELS[kind](store.get(rest)), spec.observation_size, spec.num_actions)
         if kind in ("http", "https"):
             return RemotePolicy(bot, spec.num_actions)
+        if kind == SEARCH:
+            if checkpoint is None or not rest.isdecimal() or not 1 <= int(rest) <= MOST_SIMULATIONS:
+                raise UnknownBotError(
+                    f"{bot}: search:N of a player with a network, N up to {MOST_SIMULATIONS}"
+                )
+            return SearchPolicy(NetworkPolicy(load_network(store, spec, checkpoint), dtype), spec, int(rest))
         return make_bot(bot, spec, seed)
     if checkpoint is None:
         raise CheckpointError("the weights of this player are lost")

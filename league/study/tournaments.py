@@ -16,7 +16,7 @@ from league.config.run import RunConfig
 from league.errors import NotFoundError
 from league.pool.records import PlayerRecord, Snapshot
 from league.store.checkpoints import CheckpointStore
-from league.store.policies import load_policy
+from league.store.policies import SEARCH, load_policy
 from league.study.arena import AHEAD, EPISODES, Arena
 from matchmaking.ordering import best_first
 from matchmaking.payoff import PayoffMatrix
@@ -26,7 +26,7 @@ from matchmaking.sides import Sides
 from matchmaking.tournament import Format, Gauntlet, MatchScore, RoundRobin, Swiss
 
 # After a learning player's name: as it was before it had learnt anything.
-AT_START = "@start"
+AT_START, SEARCHING = "@start", "@search:"
 MOST_GAMES_AT_ONCE = 2048
 
 
@@ -35,7 +35,8 @@ class TournamentRules:
     """What is played.
 
     Attributes:
-      players: members of the run, or bots by id; `main.0@start` is main.0 before it had learnt anything.
+      players: members of the run, or bots by id; `main.0@start` is main.0 before it had learnt anything,
+        `main.0@search:64` is main.0 looking at 64 positions before each move.
       opponents: of a gauntlet.
       rounds: of a Swiss tournament.
       greedy: networks play their best action always; else they draw from their policy, as in training.
@@ -130,7 +131,7 @@ def play(
     form = rules.build()
     config = RunConfig.from_data(league.run.config, source=f"run {league.run.id}")
     policies = _policies(league, store, config, form.players, rules.seed)
-    sides = _sides(league, config)
+    sides = _sides(league, config, form.players)
     if sides.count == 1:
         return _scores(config, policies, sides, rules, keep_on)
     payoff, rounds, complete = PayoffMatrix(), list[list[MatchScore]](), True
@@ -180,14 +181,20 @@ def _scores(
     return TournamentResults((), ranking, None, arena.games, complete, cooperative=True)
 
 
-def _sides(league: Snapshot, config: RunConfig) -> Sides:
+def _sides(league: Snapshot, config: RunConfig, names: Sequence[str]) -> Sides:
     limited = config.limited_sides()
     for player in league.players:
         if player.parent in limited:
             limited[player.name] = limited[player.parent]
-    for name in list(limited):
-        limited[f"{name}{AT_START}"] = limited[name]
+    for name in names:
+        if (plain := plain_name(name)) in limited:
+            limited[name] = limited[plain]
     return Sides(config.num_sides(), limited)
+
+
+def plain_name(name: str) -> str:
+    """Returns whom a name means, without `@start` or `@search:N`."""
+    return name.removesuffix(AT_START).partition(SEARCHING)[0]
 
 
 def _policies(
@@ -197,13 +204,13 @@ def _policies(
     spec, dtype = envs.make(config.game, 1).spec, resolve_precision(config.learner.precision)
     policies = {}
     for k, name in enumerate(names):
-        member = members.get(name.removesuffix(AT_START)) or PlayerRecord(name, "anchor", "frozen", bot=name)
+        member = members.get(plain_name(name)) or PlayerRecord(name, "anchor", "frozen", bot=name)
         checkpoint = member.learner_state if member.state == "learning" else member.checkpoint
         if name.endswith(AT_START) and member.initial_checkpoint is not None:
             checkpoint = member.initial_checkpoint
         try:
             policies[name] = load_policy(
-                store, spec, bot=member.bot, checkpoint=checkpoint, seed=seed + k, dtype=dtype
+                store, spec, bot=_bot_of(name, member), checkpoint=checkpoint, seed=seed + k, dtype=dtype
             )
         except UnknownBotError as error:
             if name in members:
@@ -212,6 +219,11 @@ def _policies(
                 f"no player {name!r}{nearest(name, members)} in run {league.run.id}; as a bot: {error}"
             ) from error
     return policies
+
+
+def _bot_of(name: str, member: PlayerRecord) -> str | None:
+    simulations = name.partition(SEARCHING)[2]
+    return f"{SEARCH}:{simulations}" if simulations and member.bot is None else member.bot
 
 
 def _results(

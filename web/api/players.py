@@ -107,6 +107,7 @@ def add_player(
         source_run=body.source.run if body.source else None,
         source_player=body.source.player if body.source else None,
         bot=body.bot,
+        search=body.search,
         url=body.url,
         label=body.label,
         tags=tuple(body.tags),

@@ -94,7 +94,8 @@ class Replay(Episode):
 
 
 class AskTournament(Request):
-    """Games between players of a run, members or bots; `NAME@start` is a learner before it had learnt."""
+    """Games between players of a run, members or bots; `NAME@start` is a learner before it had learnt,
+    `NAME@search:64` a player that looks at 64 positions before each move."""
 
     form: Literal["round-robin", "swiss", "gauntlet"] = "round-robin"
     players: Annotated[list[Name], Field(min_length=1, max_length=200, examples=[["main.0", "random"]])]

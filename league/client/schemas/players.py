@@ -78,6 +78,13 @@ class AddPlayer(Request):
     checkpoint: Sha | None = Field(None, description="what POST /checkpoints answered")
     source: PlayerSource | None = Field(None, alias="from")
     bot: str | None = Field(None, max_length=100, description="random, mcts:N", examples=["mcts:50"])
+    search: int | None = Field(
+        None,
+        ge=1,
+        le=4096,
+        description="with from or checkpoint: positions that the network looks at before each move, in games "
+        "of perfect information",
+    )
     url: str | None = Field(None, max_length=2000, description="of a remote policy, see docs/rest.md")
     label: Text | None = None
     tags: Tags = []

@@ -35,11 +35,15 @@ class Players(Transport):
         source: tuple[str | None, str] | None = None,
         bot: str | None = None,
         url: str | None = None,
+        search: int | None = None,
         label: str | None = None,
         tags: Sequence[str] = (),
     ) -> schemas.Command:
-        """Takes somebody into the pool; give one of checkpoint (sha256), source (run, player), bot, url."""
-        body = given({"checkpoint": checkpoint, "bot": bot, "url": url, "label": label})
+        """Takes somebody into the pool; give one of checkpoint (sha256), source (run, player), bot, url.
+
+        Args: search: positions that a checkpoint's or a source's network looks at before each move.
+        """
+        body = given({"checkpoint": checkpoint, "bot": bot, "url": url, "search": search, "label": label})
         if source is not None:
             body["from"] = given({"run": source[0], "player": source[1]})
         return self._post(
