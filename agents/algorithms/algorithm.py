@@ -28,7 +28,8 @@ class Needs:
     Attributes:
       epsilon: of exploration while its fragments are played; see `agents.acting.exploration`.
       sharpness: what the network's logits are multiplied by.
-      references: older copies of the network that it compares with, by name, such as `target`.
+      references: older copies of the network that it compares with, by name, such as `target`; each is
+        renewed every `target_updates` updates.
       data_parallel: several processes can share each of its minibatches.
       action_parts: it can learn actions of several parts.
       continuous_actions: it can learn distributions other than categorical ones.
@@ -110,7 +111,10 @@ class Algorithm(Protocol):
         ...
 
     def losses(self, batch: Any, update: Update) -> Iterator[Loss]:
-        """Yields the loss of one minibatch after the other; the learner descends each before the next."""
+        """Yields the loss of one minibatch after the other; the learner descends each before the next.
+
+        None at all is fine: an algorithm may wait until it has collected enough.
+        """
         ...
 
     def reset(self) -> None:

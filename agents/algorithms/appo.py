@@ -14,7 +14,7 @@ from agents.algorithms.algorithm import Algorithm, Needs, Update
 from agents.algorithms.config import LearningConfig
 from agents.algorithms.impala import vtrace_of
 from agents.algorithms.lanes import Lanes, lane_minibatches
-from agents.algorithms.loss import Loss, actor_critic_loss, ratio_of, standardised
+from agents.algorithms.loss import Loss, actor_critic_loss, standardised
 from agents.networks.distributions import ActionDistribution
 from agents.prefetch import PrefetchedFragment
 
@@ -70,7 +70,7 @@ def appo_loss(
         target_log_probs = target_policy.log_prob(actions).reshape(lanes.log_probs.shape)
         trace = vtrace_of(lanes, values, (target_log_probs - lanes.log_probs).exp(), config)
         advantages = standardised(trace.advantages)  # they hold min(1, π_target / μ) already
-    ratio = ratio_of(log_probs - target_log_probs)
+    ratio = (log_probs - target_log_probs).exp()
     clipped = ratio.clamp(1.0 - config.clip, 1.0 + config.clip)
     return actor_critic_loss(
         -torch.minimum(ratio * advantages, clipped * advantages).mean(),

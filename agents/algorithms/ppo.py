@@ -10,7 +10,7 @@ import torch
 from agents.algorithms.algorithm import Algorithm, Update
 from agents.algorithms.config import LearningConfig
 from agents.algorithms.lanes import begins_of, gae_of
-from agents.algorithms.loss import Loss, actor_critic_loss, ratio_of
+from agents.algorithms.loss import Loss, actor_critic_loss
 from agents.networks.distributions import ActionDistribution
 from agents.networks.inputs import NetworkInputs
 from agents.prefetch import PrefetchedFragment
@@ -99,7 +99,7 @@ def ppo_loss(
       value_std: what errors of the value are measured by.
     """
     log_ratio = policy.log_prob(rows.actions) - rows.log_probs
-    ratio = ratio_of(log_ratio)
+    ratio = log_ratio.exp()
     clipped = ratio.clamp(1.0 - clip, 1.0 + clip)
     return actor_critic_loss(
         -torch.minimum(ratio * rows.advantages, clipped * rows.advantages).mean(),

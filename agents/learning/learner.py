@@ -31,6 +31,8 @@ from agents.processor import resolve_device, resolve_precision
 
 # A nat too little entropy multiplies its coefficient by e to this; a nat too much divides it. At the most so.
 STEERING, MOST_STEERING = 8.0, 4.0
+# References of every algorithm: the policy as it was, and a teacher.
+MAGNET, TEACHER = "magnet", "teacher"
 
 
 @dataclass(frozen=True)
@@ -115,11 +117,12 @@ class Learner:
         """Learns from one fragment.
 
         Args:
-          fragment: staged on `device` already, or as it was played.
+          fragment: on `device` already, or as it was played.
           progress: of the run towards its stop rule, in [0, 1].
 
         Returns:
-          The metrics, or None when the fragment was too old or from before a reset and was left out.
+          The metrics; None when the fragment was too old or from before a reset and was left out, or when
+          the algorithm keeps it and learns nothing yet.
 
         Raises:
           DivergenceError: a loss or gradient is not finite. The weights are no longer to be trusted: restore.
@@ -140,8 +143,8 @@ class Learner:
         learning_rate *= self.factors.get("learning_rate", 1.0)
         entropy_coefficient = self._entropy_coefficient(progress)
         pulls = {
-            "magnet": self._config.magnet.at(self.generation_steps, progress),
-            "teacher": self._config.teacher.at(self.generation_steps, progress),
+            MAGNET: self._config.magnet.at(self.generation_steps, progress),
+            TEACHER: self._config.teacher.at(self.generation_steps, progress),
         }
         for group in self._optimiser.param_groups:
             group["lr"] = learning_rate
@@ -153,11 +156,13 @@ class Learner:
             for loss in self._algorithm.losses(batch, update):
                 norms.append(self._descend(update.pulled(loss).total))
                 losses.append(loss)
-            if self._agreed(losses[-1].approximate_kl) > self._config.target_kl:
+            if losses and self._agreed(losses[-1].approximate_kl) > self._config.target_kl:
                 break  # further epochs would leave the region where the surrogate means anything
-        self.version += 1
         self.steps += fragment.steps
         self.generation_steps += fragment.steps
+        if not losses:
+            return None
+        self.version += 1
         self._age_references(fragment.steps)
         self._last_entropy = entropy = _mean([loss.entropy for loss in losses])
         return UpdateMetrics(
@@ -181,7 +186,7 @@ class Learner:
         """
         self.reset(teacher, self.generation)
         network, _ = weights.load_network(teacher)
-        self._references.hold("teacher", network.to(self.device))
+        self._references.hold(TEACHER, network.to(self.device))
 
     def weights(self) -> dict[str, npt.NDArray[np.float32]]:
         """Returns a copy of the weights, for actors."""
@@ -264,7 +269,7 @@ class Learner:
             self._optimiser.load_state_dict({"state": slots, "param_groups": groups})
             self._references.restart(self._network)
             if any(key.startswith("reference/teacher/") for key in tensors):
-                self._references.hold("teacher", self._network)
+                self._references.hold(TEACHER, self._network)
             self._references.load(tensors, metadata.get("references", {}))
             self._algorithm.reset()
             self.rng.set_state(tensors["rng"])
@@ -289,13 +294,14 @@ class Learner:
     def _wanted_references(self) -> tuple[str, ...]:
         wanted = algorithm_class(self._config.algorithm).needs(self._config).references
         has_magnet = max(self._config.magnet.start, self._config.magnet.end) > 0
-        return (*wanted, "magnet") if has_magnet else wanted
+        return (*wanted, MAGNET) if has_magnet else wanted
 
     def _age_references(self, steps: int) -> None:
-        if "target" in self._references:
-            self._references.grow_older("target", 1, self._config.target_updates, self._network)
-        if "magnet" in self._references:
-            self._references.grow_older("magnet", steps, self._config.magnet_steps, self._network)
+        for name in self._wanted_references():
+            if name == MAGNET:
+                self._references.grow_older(name, steps, self._config.magnet_steps, self._network)
+            else:
+                self._references.grow_older(name, 1, self._config.target_updates, self._network)
 
     def _entropy_coefficient(self, progress: float) -> float:
         """Returns the scheduled one, raised where entropy is below its target and lowered where above."""

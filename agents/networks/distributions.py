@@ -16,6 +16,8 @@ from agents.networks.spec import NetworkSpec
 
 # A Gaussian narrower or wider than this is a rounding error or noise.
 LOG_STD_RANGE = (-5.0, 2.0)
+# What is less likely is as unlikely: exp of a difference of two log-probabilities must stay a number.
+LEAST_LOG_PROB = -60.0
 # What no legal action has: the logit of one that is not.
 ILLEGAL = -1e9
 
@@ -56,18 +58,15 @@ class Categorical:
         return total
 
     def entropy(self) -> torch.Tensor:
-        total = torch.zeros((), device=self._log_pi[0].device)
-        for log_pi in self._log_pi:
-            total = total - (log_pi.exp() * log_pi).sum(-1).mean()
-        return total
+        first, *others = (-(log_pi.exp() * log_pi).sum(-1).mean() for log_pi in self._log_pi)
+        return sum(others, first)
 
     def kl_to(self, other: ActionDistribution) -> torch.Tensor:
         if not isinstance(other, Categorical):
             raise TypeError(f"KL of a categorical distribution to a {type(other).__name__}")
-        total = torch.zeros((), device=self._log_pi[0].device)
-        for log_pi, log_other in zip(self._log_pi, other._log_pi, strict=True):
-            total = total + (log_pi.exp() * (log_pi - log_other)).sum(-1).mean()
-        return total
+        pairs = zip(self._log_pi, other._log_pi, strict=True)
+        first, *others = ((mine.exp() * (mine - theirs)).sum(-1).mean() for mine, theirs in pairs)
+        return sum(others, first)
 
 
 class Gaussian:
@@ -80,7 +79,8 @@ class Gaussian:
 
     def log_prob(self, actions: torch.Tensor) -> torch.Tensor:
         z = (actions - self.mean) * (-self.log_std).exp()
-        return -(0.5 * z.square() + self.log_std + 0.5 * math.log(2.0 * math.pi)).sum(-1)
+        log_prob = -(0.5 * z.square() + self.log_std + 0.5 * math.log(2.0 * math.pi)).sum(-1)
+        return log_prob.clamp(min=LEAST_LOG_PROB)
 
     def entropy(self) -> torch.Tensor:
         return (self.log_std + 0.5 * math.log(2.0 * math.pi * math.e)).sum(-1).mean()

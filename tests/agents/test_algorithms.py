@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 import torch
 
+from agents.algorithms.algorithm import Needs, Update
 from agents.algorithms.appo import appo_loss
 from agents.algorithms.config import LearningConfig, Schedule
 from agents.algorithms.impala import impala_loss
 from agents.algorithms.lanes import Lanes
-from agents.algorithms.loss import explained_variance
+from agents.algorithms.loss import Loss, explained_variance
+from agents.algorithms.ppo import PPO, Columns, Decisions, minibatches
 from agents.algorithms.registry import OWN
 from agents.fragment import Fragment
 from agents.learning.learner import Learner
 from agents.networks.distributions import Categorical, Gaussian
 from agents.networks.spec import NetworkSpec
+from agents.networks.weights import load
 
 SPEC = NetworkSpec(5, 3, (32,))
 BASE = LearningConfig(
@@ -138,7 +142,7 @@ def test_a_gaussian_is_torch_s_own() -> None:
     """`torch.distributions` says the same of density, entropy and divergence."""
     generator = torch.Generator().manual_seed(0)
     here, there = 0.3 * torch.randn(2, 64, 6, generator=generator)
-    actions = torch.randn(64, 3, generator=generator)
+    actions = 0.5 * torch.randn(64, 3, generator=generator)
     one, other = (torch.distributions.Normal(p[:, :3], p[:, 3:].exp()) for p in (here, there))
     ours = Gaussian(here)
     torch.testing.assert_close(ours.log_prob(actions), one.log_prob(actions).sum(-1))
@@ -209,3 +213,43 @@ def test_resumed_learners_go_on_against_the_same_copies(algorithm: str) -> None:
         fragment = chain_fragment(learner.network, learner, rng)
         assert learner.update(fragment, 0.0) == resumed.update(fragment, 0.0)
     assert learner.state() == resumed.state()
+
+
+class Patient(PPO):
+    """Waits for three fragments before it learns; compares itself with a copy of its own name."""
+
+    def __init__(self, config: LearningConfig) -> None:
+        self.waited = 0
+
+    @classmethod
+    def needs(cls, config: LearningConfig) -> Needs:
+        return Needs(references=("slow",))
+
+    def losses(self, batch: Decisions | Columns, update: Update) -> Iterator[Loss]:
+        self.waited += 1
+        if self.waited > 3:
+            for inputs, _ in minibatches(batch, update.config, update.rng):
+                update.reference_heads("slow", inputs)
+            yield from super().losses(batch, update)
+
+    def reset(self) -> None:
+        self.waited = 0
+
+
+def test_an_algorithm_may_wait_and_names_its_own_references(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agents.learning.learner.algorithm_class", lambda _: Patient)
+    learner = Learner(SPEC, dataclasses.replace(BASE, target_updates=2), 0)
+    rng = np.random.default_rng(0)
+    answers = [learner.update(chain_fragment(learner.network, learner, rng), 0.0) for _ in range(5)]
+    assert [answer is None for answer in answers] == [True, True, True, False, False]
+    assert (learner.version, learner.steps) == (2, 5 * 384)
+    slow = {k: t for k, t in weights_of(learner).items() if k.startswith("reference/slow/")}
+    assert slow, "it is part of the state"
+    for key, tensor in slow.items():  # renewed by the second update
+        torch.testing.assert_close(tensor, learner.network.state_dict()[key.removeprefix("reference/slow/")])
+    learner.reset(learner.checkpoint(), 1)
+    assert learner.update(chain_fragment(learner.network, learner, rng), 0.0) is None, "it waits anew"
+
+
+def weights_of(learner: Learner) -> dict[str, torch.Tensor]:
+    return load(learner.state())[0]
