@@ -62,7 +62,7 @@ def test_players_that_disagree_are_mixed_by_their_shares() -> None:
 
 def test_players_that_remember_are_refused() -> None:
     game = envs.make("native:connect_four", 4, 0)
-    with pytest.raises(AgentError, match="do not remember"):
+    with pytest.raises(AgentError, match="networks without memory"):
         distil(game, [opinionated(1, 0)], [1.0], dataclasses.replace(SPEC, memory="gru"))
     with pytest.raises(AgentError, match="nobody to distil"):
         distil(game, [], [], SPEC)
